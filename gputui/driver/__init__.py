@@ -1,0 +1,1 @@
+"""Everything that talks to a driver, or stands in for one."""
