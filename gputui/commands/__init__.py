@@ -1,0 +1,1 @@
+"""One module a command. Text commands never import textual."""
