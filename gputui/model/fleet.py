@@ -230,7 +230,7 @@ class Fleet:
             self._note(wall, "not-answering", member.uuid, member.hung.name if member.hung else "")
         elif state in _EVENT_OF:
             self._note(wall, _EVENT_OF[state], member.uuid, code)
-        elif before not in _ANSWERS and state in _ANSWERS:
+        elif state in _ANSWERS and before not in (*_ANSWERS, State.MISSING):
             self._note(wall, "answering-again", member.uuid)
 
     @property
