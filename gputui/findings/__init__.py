@@ -1,5 +1,6 @@
 """From evidence to findings: pure functions, one module a family, one registry."""
 
-from gputui.findings.evidence import Evidence, Expect, Judgement, NotJudged
+from gputui.findings.evidence import Evidence, Expect, Judgement, NotJudged, ProbeResult
+from gputui.findings.judge import judge
 
-__all__ = ["Evidence", "Expect", "Judgement", "NotJudged"]
+__all__ = ["Evidence", "Expect", "Judgement", "NotJudged", "ProbeResult", "judge"]

@@ -26,15 +26,18 @@ class Verdict(str, Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing a renter should know. Texts are English here; the UI translates by `id` and `values`.
+    """One thing a renter should know.
 
-    gpu and gpu_uuid are None for a finding about the host or the driver. evidence maps a reading's name to what was
-    seen and expected. who: "you" or "host", the party that can change it. consequences: ids explained by this one.
+    text is one plain English sentence with {names}, values fills them: JSON has the two joined (`summary`), a screen
+    translates text first. gpu and gpu_uuid are None for a finding about the host or the driver. evidence maps a
+    reading's name to what was seen and expected. who: "you" or "host", the party that can change it. consequences:
+    ids explained by this one.
     """
 
     id: str
     severity: Severity
-    summary: str
+    text: str
+    values: Mapping[str, Any] = field(default_factory=dict)
     gpu: int | None = None
     gpu_uuid: str | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
@@ -45,6 +48,11 @@ class Finding:
     verify: str = ""
     checked_on_hardware: bool = False
     consequences: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """The sentence in English, filled in."""
+        return self.text.format(**self.values)
 
 
 def verdict(findings: Iterable[Finding], required_not_judged: bool = False) -> Verdict:
