@@ -20,7 +20,7 @@ from gputui.reference.lookup import Match, Shape, find
 
 FIRST_SAMPLES_S = 2.0
 """The first two seconds of a session are not evidence: an L40S without persistence showed P0, 100 % and 145 W in the
-sample after nvmlInit with nothing running (monitors S21)."""
+sample after nvmlInit with nothing running (driver 595.80)."""
 
 
 @dataclass(frozen=True)
@@ -173,6 +173,24 @@ class CardView(View):
     def loaded(self, seconds: float, at_least: float = 95.0) -> list[float]:
         """Times in the last `seconds` at which utilization was at least so many percent."""
         return [mono for mono, value in self.series("utilization.gpu", seconds) if value >= at_least]
+
+    def longest_run(self, bits: int, seconds: float) -> int:
+        """The most seconds in a row, within the last `seconds`, whose reasons had any of these bits."""
+        history = self.history
+        if history is None or history.newest is None:
+            return 0
+        best = run = 0
+        before: float | None = None
+        for mono, mask in history.masks(history.newest + 1 - seconds):
+            follows = before is not None and mono - before <= 1.5 * max(1.0, self.frame.interval_s)
+            run = (run + 1 if follows else 1) if mask & bits else 0
+            best, before = max(best, run), mono
+        return best
+
+    @property
+    def single_sample(self) -> bool:
+        """Whether all there is of this card is one sample, as in a saved `nvidia-smi -q`."""
+        return self.card.samples == 1 and self.frame.source == "nvidia-smi"
 
     def median(self, name: str, times: list[float]) -> float | None:
         """The median of a reading over the given times."""
