@@ -8,7 +8,7 @@ from gputui.model.finding import Severity
 from gputui.model.reasons import MASKS
 
 LIMITING = sum(bit for word, bit in MASKS.items() if word != "gpu_idle")
-"""Every reason but idle, which says nothing against a limit: the idle bit was seen set under load (RTX 2080 SUPER, 591.86)."""
+"""Every reason but idle, which says nothing against a limit: it was seen set under load (RTX 2080 SUPER, 591.86)."""
 
 
 def _under_load(card: CardView) -> list[float] | None:
@@ -240,7 +240,8 @@ def clock_low_unexplained(card: CardView) -> Outcome:
     return card.found(
         Severity.FAIL if low_matmul else Severity.WARN,
         N_(
-            "Under full load the SM clock is {clock:.0f} MHz; {name} is rated for {boost:.0f} MHz and no reason is given."
+            "Under full load the SM clock is {clock:.0f} MHz; {name} is rated for {boost:.0f} MHz, "
+            "and the driver gives no reason."
         ),
         {
             "clocks.current.sm": {"seen": clock, "expected": boost, "unit": "MHz"},

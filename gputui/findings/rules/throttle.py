@@ -16,7 +16,7 @@ _VERIFY = "nvidia-smi -q -d PERFORMANCE,TEMPERATURE -i {gpu}"
 
 
 def _hardware(card: CardView, bit: int, said_once: str, said: str) -> Outcome:
-    """The common shape of the two hardware slowdowns: three seconds in a row is a failure, one saved sample a warning."""
+    """What the two hardware slowdowns share: three seconds in a row fail, a single saved sample warns."""
     mask = card.number("clocks_event_reasons.mask")
     if mask is None:
         return card.not_judged("clocks event reasons are not readable")
@@ -83,8 +83,8 @@ def hw_power_brake(card: CardView) -> Outcome:
     needs_s=30,
     means=N_("The driver lowers the clock to keep the chip or its memory under their operating temperature."),
     decided=N_(
-        "Under load, sw_thermal_slowdown in 5 % of the samples or more, and three seconds in a row, is a warning. A failure "
-        "needs 30 % of a minute's samples and a median clock under 90 % of the rated boost while it is set."
+        "Under load, sw_thermal_slowdown in 5 % of the samples or more, and three seconds in a row, is a warning. A "
+        "failure needs 30 % of a minute's samples and a median clock under 90 % of the rated boost."
     ),
     could_be=(N_("the end of a warm-up"), N_("a GeForce card at its own target temperature")),
     action=N_("Ask the host about the cooling; a lower load or power limit of your own helps meanwhile."),
@@ -155,7 +155,7 @@ def hot(card: CardView) -> Outcome:
             seen=lowest,
             slowdown=slowdown,
         )
-    # T.Limit is a margin that shrinks to 0 where slowing starts (leptonai/gpud #1208); it has no history, so load must agree.
+    # T.Limit is a margin that shrinks to 0 where slowing starts (leptonai/gpud #1208).
     if margin is not None and margin <= 0 and lowest is not None:
         return card.found(
             Severity.WARN,
