@@ -104,32 +104,31 @@ def find(
     device = device_id(pci_device_id)
     by_pci = store.with_pci(device) if device is not None else ()
     by_name = store.with_name(_MIG_SUFFIX.sub("", name.strip())) if name and name.strip() else ()
-    listed = {
-        "pci_listed": bool(by_pci) if device is not None else None,
-        "name_listed": bool(by_name) if name and name.strip() else None,
-    }
+    pci_listed = None if device is None else bool(by_pci)
+    name_listed = bool(by_name) if name and name.strip() else None
     shape = shape or Shape()
     if by_pci:
         both = tuple(card for card in by_pci if card in by_name)
         conflicts = (Conflict("name", by_pci, by_name),) if by_name and not both else ()
         left = _narrow(both or by_pci, pci_subsystem, shape)
-        return Match(_only(left), "pci", left, conflicts, **listed)
+        return Match(_only(left), "pci", left, conflicts, pci_listed, name_listed)
     if by_name:
-        return _by_name(by_name, device, shape, listed)
+        return _by_name(by_name, device, shape)
     left = _by_shape(shape)
     # A card that states a name or an id we do not list is not one of ours, whatever its shape: laptop parts share it.
     spec = None if device is not None or name else _only(left)
-    return Match(spec, "shape" if left else None, left, **listed)
+    return Match(spec, "shape" if left else None, left, (), pci_listed, name_listed)
 
 
-def _by_name(by_name: tuple[CardSpec, ...], device: int | None, shape: Shape, listed: dict[str, bool | None]) -> Match:
+def _by_name(by_name: tuple[CardSpec, ...], device: int | None, shape: Shape) -> Match:
+    pci_listed = None if device is None else False
     conflicts = [] if device is None else [Conflict("pci-unlisted", by_name=by_name)]
     fitting = tuple(card for card in by_name if not _contradicts(card, shape))
     if not fitting:
         conflicts.append(Conflict("shape", by_name=by_name))
-        return Match(None, "name", by_name, tuple(conflicts), **listed)
+        return Match(None, "name", by_name, tuple(conflicts), pci_listed, True)
     left = _narrow(fitting, None, shape)
-    return Match(_only(left), "name", left, tuple(conflicts), **listed)
+    return Match(_only(left), "name", left, tuple(conflicts), pci_listed, True)
 
 
 def _only(cards: tuple[CardSpec, ...]) -> CardSpec | None:
