@@ -24,18 +24,18 @@ def memory_verdict(spec: CardSpec, total_mib: float | None) -> str:
     "low"          under 92 %: a slice, or another card. Look for MIG and vGPU first: their totals are slices.
     "high"         over 108 % and no known mod: an unlisted board or mod. Never an accusation by itself.
     "unknown"      the total was not read.
-    Where `mem_mib` is absent or uncertain only the marketed capacity counts, with a band wide enough for decimal
-    gigabytes and ECC (85 to 108 %).
+    Where `mem_mib` is absent or uncertain only the marketed capacity can tell against a card, with a band wide enough
+    for decimal gigabytes and ECC (85 to 108 %).
     """
     if total_mib is None or total_mib <= 0:
         return "unknown"
-    reference = spec.sure("mem_mib")
-    if reference is not None and abs(total_mib / reference - 1) <= EXPECTED_WITHIN:
+    if spec.mem_mib is not None and abs(total_mib / spec.mem_mib - 1) <= EXPECTED_WITHIN:
         return "expected"
     if any(abs(total_mib / other - 1) <= EXPECTED_WITHIN for other in spec.mem_mib_alt):
         return "alternative"
     if any(abs(total_mib / mod - 1) <= EXPECTED_WITHIN for mod in spec.mem_mib_mod):
         return "modified"
+    reference = spec.sure("mem_mib")
     if reference is None:
         share, low, inside = total_mib / (spec.mem_gib * MIB_PER_MARKETED_GIB), UNSURE_LOW_SHARE, "expected"
     else:

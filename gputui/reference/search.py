@@ -20,7 +20,7 @@ def search(text: str) -> list[CardSpec]:
     of them): written with "NVIDIA" it means those, without it is looked for like any other word.
     """
     wanted = text.strip().lower()
-    if not wanted:
+    if not _words(wanted):
         return []
     exact = [card for card in store.cards() if _squeeze(wanted) in _exact_keys(card)]
     if len(exact) == 1 or (exact and wanted.startswith("nvidia")):
