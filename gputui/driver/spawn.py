@@ -1,9 +1,9 @@
 """The command line that starts a worker, safe from whatever lies in the user's current folder.
 
 People run gputui beside files named `pynvml.py`, `json.py` or `gputui/`. The worker therefore starts isolated (-I: no
-current folder, no PYTHON* variables) and without `site` (-S: a third of the start-up time, and no .pth files, which
-may run code). It gets the search path of this process instead, less the current folder, and takes the package `gputui`
-from where this one came from.
+current folder, no PYTHON* variables) and without `site` (-S: .pth files and sitecustomize run code, some of which
+prints). It gets the search path of this process instead, less the current folder, and takes the package `gputui` from
+where this one came from.
 """
 
 from __future__ import annotations

@@ -30,7 +30,11 @@ _EVENT_OF = {
 
 @dataclass
 class _Member:
-    """What the fleet knows of one card. `told` is the worker's state; the shown state may be worse."""
+    """What the fleet knows of one card. `told` is the worker's state; the shown state may be worse.
+
+    owes: it did not answer (its call hung, its worker died), so only a sample makes it answer again. Without this a
+    card with several slow calls, or a worker just restarted, would look well between two silences.
+    """
 
     index: int
     uuid: str
@@ -48,6 +52,7 @@ class _Member:
     missing_since: float | None = None
     samples: int = 0
     hung: Call | None = None
+    owes: bool = False
 
 
 @dataclass
@@ -174,7 +179,7 @@ class Fleet:
         member = self._members.get(sample.uuid)
         if member is None:
             return
-        member.told, member.code = sample.state, sample.code
+        member.told, member.code, member.owes = sample.state, sample.code, False
         if member.missing_since is not None:
             member.missing_since = None
             self._note(sample.wall, "gpu-back", member.uuid)
@@ -209,6 +214,7 @@ class Fleet:
         if worker is None:
             return member.told
         if not worker.alive:
+            member.owes = True
             return State.NOT_ANSWERING
         if mono < self._grace_until:
             return member.shown if member.shown is State.NOT_ANSWERING else member.told
@@ -216,10 +222,20 @@ class Fleet:
             member.hung = None
             return State.NOT_ANSWERING
         for call in worker.calls:
-            if call.uuid in (None, member.uuid) and mono - call.since >= SILENT_S:
+            if mono - call.since >= SILENT_S and self._holds(call, member, mono):
                 member.hung = call
+                member.owes = member.owes or call.uuid is not None
                 return State.NOT_ANSWERING
-        return member.told
+        return State.NOT_ANSWERING if member.owes else member.told
+
+    @staticmethod
+    def _holds(call: Call, member: _Member, mono: float) -> bool:
+        """Whether this call keeps this card from answering. One for no card in particular (listing them) does not,
+        while the card's samples arrive.
+        """
+        if call.uuid is not None:
+            return call.uuid == member.uuid
+        return member.sampled_mono is None or mono - member.sampled_mono >= SILENT_S
 
     def _show(self, member: _Member, state: State, wall: float) -> None:
         if state is member.shown:
