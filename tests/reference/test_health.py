@@ -64,7 +64,7 @@ def test_below_the_band_fails_only_with_everything_against_it(case, place: float
         assert not spec.nominal_is_uncertain(precision)
         assert runs >= 3
         assert result.share_of_healthy_median is not None
-        assert result.share_of_healthy_median < 0.85
+        assert result.share_of_healthy_median < (0.80 if precision == "fp32" else 0.85)
         assert not result.held_back
     elif result.reason == "far-below-healthy" or result.share_of_healthy_median is None:
         assert result.held_back
@@ -83,6 +83,12 @@ def test_a_third_of_the_speed_fails_after_three_runs_and_not_before() -> None:
     result = grade(60, store.card("rtx-4090"), "bf16", 1)
     assert result.held_back == ("too-few-runs",)
     assert result.reason == "far-below-healthy"
+
+
+def test_below_the_band_but_near_the_median_is_a_warning() -> None:
+    """H20: low end 86 %, median 96 %; 83 % is below the band and 0.86 of the median."""
+    assert at("h20-96gb", "bf16", 83) is Level.WARN
+    assert at("h20-96gb", "bf16", 80) is Level.FAIL
 
 
 def test_the_healthy_neighbours() -> None:
