@@ -54,7 +54,7 @@ class Ledger:
 
     @property
     def count(self) -> int:
-        """Driver calls begun so far, over all threads."""
+        """Driver calls begun so far, over all threads; behind by at most one a thread."""
         return self._count
 
 

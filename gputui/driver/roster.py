@@ -25,8 +25,11 @@ LOST_S = 30.0
 
 
 def next_tick(now: float, interval_s: float, at_least_s: float = 0.0) -> float:
-    """The first moment after `now + at_least_s` on the grid of `interval_s` that starts PHASE_S after second 0."""
-    after = now + at_least_s - PHASE_S
+    """The first moment after `now + at_least_s` on the grid of `interval_s` that starts PHASE_S after second 0.
+
+    A millisecond is the least: a timer may wake us a hair early, and 4.1 − 0.1 is less than 4.
+    """
+    after = now + max(0.001, at_least_s) - PHASE_S
     return (math.floor(after / interval_s) + 1) * interval_s + PHASE_S
 
 

@@ -147,3 +147,32 @@ class Crashing(Fake):
 
     def open(self) -> Driver:
         os.abort()
+
+
+class EightWithEvents(Xid):
+    def __init__(self) -> None:
+        super().__init__(8)
+
+
+class SlowCalls(Fake):
+    """One card hangs in a first call, then in a second (DCGM's five seconds a call, NVSentinel #1748)."""
+
+    def wait_in_call(self, uuid: str, number: int) -> None:
+        if number != 0:
+            return
+        LEDGER.begin("first", uuid)
+        time.sleep(4.5)
+        LEDGER.end()
+        note("second-call")
+        LEDGER.begin("second", uuid)
+        time.sleep(3600)
+
+
+class SlowList(Xid):
+    """Listing the cards hangs, the second time."""
+
+    def cards(self) -> list[Listed]:
+        if there("listings") and there("hang-list"):
+            LEDGER.begin("nvmlDeviceGetCount_v2")
+            time.sleep(3600)
+        return super().cards()
