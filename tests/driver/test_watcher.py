@@ -219,6 +219,20 @@ def test_a_watcher_that_was_itself_held_up_blames_no_worker():
         assert rig.watcher.pid is None
 
 
+def test_a_library_that_holds_the_interpreter_is_a_silent_worker(folder):
+    (folder / "hold-open").touch()
+    clock = Clock()
+    with watched("two_cards", clock=clock) as rig:
+        rig.until(lambda: (folder / "opening").exists())
+        rig.turn()
+        clock.pass_by(rig, 12)
+        assert rig.events("worker-died")[0].detail.startswith("no heartbeat for 1")
+        (folder / "hold-open").unlink()
+        clock.pass_by(rig, 2)
+        clock.ahead = 0.0
+        rig.until(lambda: rig.state("GPU-1") == "ok")
+
+
 def test_three_workers_that_cannot_be_killed_are_enough(monkeypatch):
     monkeypatch.setattr(subprocess.Popen, "kill", lambda self: None)
     clock = Clock()
@@ -341,7 +355,7 @@ print(rig.watcher.pid, flush=True)
 """
 
 
-@pytest.mark.parametrize("hang", [False, True], ids=["well", "hung"])
+@pytest.mark.parametrize("driver", ["well", "hang-open", "hold-open"])
 @pytest.mark.parametrize(
     ("end", "number"),
     [
@@ -353,9 +367,9 @@ print(rig.watcher.pid, flush=True)
     ],
     ids=["kill -9", "terminated", "normal", "exception", "at once"],
 )
-def test_the_worker_ends_with_its_parent(folder, end, number, hang):
-    if hang:
-        (folder / "hang-open").touch()
+def test_the_worker_ends_with_its_parent(folder, end, number, driver):
+    """Also while the driver hangs, and while a library holds the interpreter: then the kernel ends it."""
+    (folder / driver).touch()
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT.format(root=str(ROOT), spec=spec("two_cards")) + end],
         stdin=subprocess.PIPE,
@@ -363,6 +377,7 @@ def test_the_worker_ends_with_its_parent(folder, end, number, hang):
         stderr=subprocess.DEVNULL,
     )
     worker = int(parent.stdout.readline())
+    until(lambda: (folder / "opening").exists())
     assert alive(worker)
     if number is None:
         parent.stdin.close()
