@@ -1,0 +1,89 @@
+"""`gputui`: the dashboard.
+
+The driver worker starts before textual is imported, so that both get ready at the same time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gputui.commands import status
+from gputui.commands.live import histories, judge, open_watcher
+from gputui.findings.evidence import Expect
+from gputui.model.card import Frame
+from gputui.model.finding import Finding
+from gputui.model.history import History
+from gputui.text import _
+
+if TYPE_CHECKING:
+    from gputui.driver.source import Source
+
+
+def run(options: argparse.Namespace) -> int:
+    """The dashboard; where no screen can be drawn, the text of `status`."""
+    from gputui.ui import terminal
+
+    plan = terminal.plan_here(ascii_asked=options.ascii, mouse_asked=options.mouse)
+    if not plan.usable:
+        print(f"gputui: {plan.why}", file=sys.stderr)
+        return status.run(options)
+    source = open_watcher(options)
+    source.start()
+    terminal.prepare_environment(plan)
+    from gputui.ui.app import DashboardApp
+
+    app = DashboardApp(
+        source,
+        ascii_only=plan.ascii,
+        theme=options.theme,
+        export=_Export(options.expect),
+        judge=_Judge(options.expect),
+        switch_to_demo=lambda: _demo(options),
+    )
+    try:
+        return terminal.run(app, plan)
+    finally:
+        source.stop()
+
+
+def _demo(options: argparse.Namespace) -> Source:
+    """The simulated host, started, for the key on the screen that says why there is no driver."""
+    source = open_watcher(argparse.Namespace(**{**vars(options), "demo": "rtx4090"}))
+    source.start()
+    return source
+
+
+class _Judge:
+    """The rules, as the screen wants them."""
+
+    def __init__(self, expect: str) -> None:
+        self._expect = expect
+
+    def __call__(self, frame: Frame, kept: Mapping[str, History]) -> Sequence[Finding]:
+        return judge(frame, kept, self._expect).findings
+
+
+class _Export:
+    """Writes the snapshot of key `e` into the current folder, or the home folder when that one cannot be written."""
+
+    def __init__(self, expect: str) -> None:
+        self._expect = expect
+
+    def __call__(self, source: Any) -> Path:
+        from gputui.session.snapshot import snapshot, write_snapshot
+
+        frame = source.fleet.frame(time.monotonic(), time.time())
+        kept = histories(source.fleet, frame)
+        data = snapshot(frame, kept, judge(frame, kept, self._expect), Expect(self._expect))
+        refused: OSError | None = None
+        for folder in (Path.cwd(), Path.home()):
+            try:
+                return write_snapshot(data, folder, frame.time)
+            except OSError as error:
+                refused = error
+        raise OSError(_("no folder can be written: {why}").format(why=refused))
