@@ -31,6 +31,7 @@ def say(problem: Problem) -> Said:
         "container-lost-access": _lost_access,
         "driver-too-old": _too_old,
         "driver-not-answering": _not_answering,
+        "worker-error": _worker_error,
     }
     maker = makers.get(problem.id)
     if maker is None:
@@ -110,4 +111,12 @@ def _not_answering(problem: Problem) -> Said:
         _("The driver did not answer{detail}.").format(detail=f" ({problem.detail})" if problem.detail else ""),
         "host",
         _("Nothing on this machine can end a driver call that hangs; save your work and ask the host for a reboot."),
+    )
+
+
+def _worker_error(problem: Problem) -> Said:
+    return Said(
+        _("The part of gputui that reads the driver failed: {detail}.").format(detail=problem.detail or problem.id),
+        "you",
+        _("That is a mistake of ours; please report this line. `gputui --demo` works without a driver."),
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gputui.commands import status
-from gputui.commands.live import histories, judge, open_watcher
+from gputui.commands.live import histories, judge, let_go, open_watcher
 from gputui.findings.evidence import Expect
 from gputui.model.card import Frame
 from gputui.model.finding import Finding
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         return terminal.run(app, plan)
     finally:
-        source.stop()
+        let_go(source)
 
 
 def _demo(options: argparse.Namespace) -> Source:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gputui import __version__
 from gputui.cli import CANNOT_JUDGE, OK
-from gputui.commands.live import open_watcher, watch
+from gputui.commands.live import let_go, open_watcher, watch
 from gputui.commands.output import deliver
 from gputui.model import catalog
 from gputui.model.card import Card, Frame, State
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         frame = watch(source, 0.0, wait_s=15.0)
     finally:
-        source.stop()
+        let_go(source)
     lines = [*_program(), *_device_nodes(), *_driver(frame), *_cards(frame), *_box(frame), *_terminal()]
     if options.json:
         deliver(dumps({"schema": SCHEMA, "lines": [asdict(line) for line in lines]}), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import select
+import sys
 import time
 from collections.abc import Callable, Mapping
 
@@ -13,6 +14,7 @@ from gputui.findings.evidence import Evidence, Expect, Judgement
 from gputui.model.card import Card, Frame, Problem, State
 from gputui.model.fleet import Fleet
 from gputui.model.history import History
+from gputui.text import _
 
 STEP_S = 0.1
 SETTLED = (State.LOST, State.ERROR, State.NEEDS_RESET, State.MISSING, State.NOT_ANSWERING, State.ASLEEP)
@@ -28,6 +30,20 @@ def open_watcher(options: argparse.Namespace) -> Source:
     fleet = Fleet(interval_s=options.interval, source="simulated" if options.demo else "nvml")
     fleet.simulated = bool(options.demo)
     return Watcher(fleet, source=source, interval_s=options.interval)
+
+
+def let_go(source: Source) -> None:
+    """Stop the source without waiting; say so when its worker hangs in the driver and cannot be ended."""
+    source.stop()
+    gone = getattr(source, "gone", None)
+    if gone is not None and not gone():
+        left = ", ".join(str(pid) for pid in source.left_behind)  # type: ignore[attr-defined]
+        print(
+            _(
+                "gputui: the process that reads the driver hangs in it and cannot be ended; its PID {pids} remains."
+            ).format(pids=left),
+            file=sys.stderr,
+        )
 
 
 def checked_demo(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gputui.commands.lines import frame_lines
-from gputui.commands.live import histories, judge, open_watcher, watch
+from gputui.commands.live import histories, judge, let_go, open_watcher, watch
 from gputui.commands.output import deliver, exit_code
 from gputui.findings.evidence import Expect, Judgement
 from gputui.session.document import document, dumps, overall
@@ -17,7 +17,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         frame = watch(source, getattr(options, "watch_s", 0.0), getattr(options, "wait", 30.0))
     finally:
-        source.stop()
+        let_go(source)
     kept = histories(source.fleet, frame)
     judgement = Judgement() if frame.problem else judge(frame, kept, options.expect)
     verdict = overall(frame, judgement)
