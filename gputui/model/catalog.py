@@ -132,6 +132,7 @@ remapped_rows.uncorrectable                      -    slow   health
 remapped_rows.pending                            -    slow   health
 remapped_rows.failure                            -    slow   health
 gpu_recovery_action                              -    slow   health
+xid.events                                       -    slow   health  ours
 persistence_mode                                 -    slow   settings
 compute_mode                                     -    slow   settings
 mig.mode.current                                 -    slow   settings
