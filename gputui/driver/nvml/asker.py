@@ -36,10 +36,14 @@ class Asker:
         self._refused.clear()
 
     def start(self, fields: Iterable[Field]) -> None:
-        """A new sample, in which these fields are wanted: they are read at once."""
+        """A new sample, in which these fields are wanted: they are read at once. Raises Lost."""
         self._answers.clear()
         self._fields.clear()
         self.codes.clear()
+        self.read(fields)
+
+    def read(self, fields: Iterable[Field]) -> None:
+        """Read fields, in one call, besides those of `start`. Raises Lost."""
         wanted = tuple(dict.fromkeys(field for field in fields if field not in self._refused))
         if not wanted:
             return

@@ -46,7 +46,7 @@ EARLY_S = 2.0
 _ROWS = {every: tuple(row for row in ROWS if row.every == every) for every in (TICK, SLOW, RARE, ONCE)}
 _BY_NAME = {row.name: row for row in ROWS}
 _FAST_FUNCTIONS = frozenset(
-    row.ways[-1].source.function for row in _ROWS[TICK] if isinstance(row.ways[-1].source, Call)
+    way.source.function for row in _ROWS[TICK] for way in row.ways if isinstance(way.source, Call)
 )
 _ON_CHIP = Absent(Why.UNSUPPORTED, raw="on-chip")
 
@@ -78,6 +78,7 @@ class CardReader:
         self._nature = convert.Nature(unified=any(word in name for word in UNIFIED_NAMES))
         self._ways: dict[str, Way | None] = {}
         self._rare_at = self._mig_at = float("-inf")
+        self._max_limit_w: float | None = None
         self._energy: deque[tuple[float, float]] = deque(maxlen=1)
 
     @property
@@ -139,7 +140,10 @@ class CardReader:
             return convert.absent(name, code, self._nature)
         if raw is None:
             return Absent(Why.UNSUPPORTED)
-        return convert.plausible(name, row.convert(raw), number(self.known.get("power.max_limit")))
+        reading = convert.plausible(name, row.convert(raw), self._max_limit_w)
+        if name == "power.max_limit":
+            self._max_limit_w = number(reading)
+        return reading
 
     def _learn_nature(self) -> None:
         """MIG and vGPU decide what an unsupported reading means, so they are read before the others."""
@@ -248,10 +252,9 @@ class CardReader:
             return energy
         before = self._energy[0] if self._energy else None
         self._energy.append((mono, joules))
-        limit = number(self.known.get("power.max_limit"))
         if before is not None and mono > before[0]:
             watts = (joules - before[1]) / (mono - before[0])
-            if watts < 0 or (limit and watts > 2 * limit):
+            if watts < 0 or (self._max_limit_w and watts > 2 * self._max_limit_w):
                 return Absent(Why.IMPLAUSIBLE, raw=joules)
         return energy
 
@@ -324,17 +327,26 @@ class CardReader:
         return self._watch.join(claims, minor if isinstance(minor, int) else None, mono)
 
 
+def _power(bus_id: str, what: str, root: Path) -> str:
+    domain, _, rest = bus_id.lower().partition(":")
+    try:
+        with open(f"{root}/sys/bus/pci/devices/{domain[-4:]}:{rest}/power/{what}") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def may_sleep(bus_id: str, root: Path = Path("/")) -> bool:
+    """Whether the kernel may suspend the device; on servers it may not."""
+    return _power(bus_id, "control", root) == "auto"
+
+
 def asleep(bus_id: str, root: Path = Path("/")) -> bool:
     """Whether the kernel has suspended the device. Any driver call would wake it (nvtop #267, btop #1831).
 
     bus_id as NVML writes it (00000000:01:00.0) or as the kernel does (0000:01:00.0).
     """
-    domain, _, rest = bus_id.lower().partition(":")
-    folder = root / "sys/bus/pci/devices" / f"{domain[-4:]}:{rest}" / "power"
-    try:
-        return (folder / "runtime_status").read_text().strip() == "suspended"
-    except OSError:
-        return False
+    return _power(bus_id, "runtime_status", root) == "suspended"
 
 
 def nothing_read(why: Why) -> dict[str, Reading]:

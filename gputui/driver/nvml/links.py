@@ -32,11 +32,12 @@ class NvLinks:
             missing = count if isinstance(count, Absent) else Absent(Why.UNSUPPORTED)
             return {"nvlink.active": missing, "nvlink.inactive": missing}
         links = range(min(count, MOST_LINKS))
-        asked = bool(self.fields)
-        self.fields = tuple(Field(STATE_FIELD, link) for link in links)
-        answers = [asker.field(field) for field in self.fields] if asked else []
+        if not self.fields:
+            self.fields = tuple(Field(STATE_FIELD, link) for link in links)
+            asker.read(self.fields)
+        answers = [asker.field(field) for field in self.fields]
         states = [answer.value if answer.code == nvml.SUCCESS else None for answer in answers]
-        if asked and None not in states:
+        if None not in states:
             self._last = _counted(states)
         elif rare or not self._last:
             self._last = self._one_by_one(asker, links, nature)

@@ -15,7 +15,7 @@ from pathlib import Path
 from gputui.driver.nvml import api as nvml
 from gputui.driver.nvml import startup
 from gputui.driver.nvml.api import Api, Call
-from gputui.driver.nvml.card import CardReader, asleep, nothing_read
+from gputui.driver.nvml.card import CardReader, asleep, may_sleep, nothing_read
 from gputui.driver.nvml.events import Events
 from gputui.driver.protocol import Sampled
 from gputui.host.facts import HostFacts
@@ -45,6 +45,7 @@ class _Seat:
     state: State = State.OK
     code: int | None = None
     probed: float = float("-inf")
+    may_sleep: bool = False
     extra: dict[str, Reading] = field(default_factory=dict)
 
 
@@ -159,7 +160,9 @@ class NvmlSource:
         if seat.reader is None:
             return Sampled(seat.state, {}, seat.code)
         bus_id = seat.reader.bus_id
-        if bus_id and asleep(bus_id, self._root):
+        if slow and bus_id:
+            seat.may_sleep = may_sleep(bus_id, self._root)
+        if bus_id and seat.may_sleep and asleep(bus_id, self._root):
             return Sampled(State.ASLEEP, nothing_read(Why.NOT_ASKED))
         sampled = seat.reader.sample(mono, slow)
         seat.state, seat.code = sampled.state, sampled.code

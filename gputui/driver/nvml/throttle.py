@@ -104,7 +104,7 @@ class Throttle:
         missing: Absent | None = None
         for way in source.ways:
             if isinstance(way, Field) and way in self._distrusted:
-                missing = missing or Absent(Why.IMPLAUSIBLE, raw=self._distrusted[way])
+                missing = missing or Absent(Why.UNSUPPORTED, raw=self._distrusted[way])
                 continue
             code, ns, time_us = self._ask(way, source, asker)
             if code != SUCCESS or ns is None:
@@ -113,7 +113,7 @@ class Throttle:
                 continue
             share = self._share(source, way, _Kept(way, ns, time_us, mono))
             if isinstance(way, Field) and way in self._distrusted:
-                missing = Absent(Why.IMPLAUSIBLE, raw=ns)
+                missing = Absent(Why.UNSUPPORTED, raw=ns)
                 continue
             return ns // 1000, share
         assert missing is not None
