@@ -32,6 +32,7 @@ _UUID = Call("nvmlDeviceGetUUID", "text:96")
 _NAME = Call("nvmlDeviceGetName", "text:96")
 _PCI = Call("nvmlDeviceGetPciInfo_v3", "pci")
 _WITHOUT_NAME = "unreadable"
+_UNKNOWN = "unknown-"
 
 
 @dataclass
@@ -62,6 +63,7 @@ class NvmlSource:
         self._events: Events | None = None
         self._seats: dict[str, _Seat] = {}
         self._stand_ins: dict[str, str] = {}
+        self._aliases: dict[str, str] = {}
         self._lock = threading.Lock()
         self._notes: deque[Event] = deque(maxlen=100)
         self._facts = HostFacts(root)
@@ -115,7 +117,7 @@ class NvmlSource:
         code, uuid = _ask_text(api, _UUID, handle, before.uuid if before else None)
         if not uuid:
             return self._unreachable(before, index, code)
-        uuid = self._key(api, handle, uuid)
+        uuid = self._key(api, handle, uuid, before)
         seat = self._seats.get(uuid)
         if seat is None or seat.reader is None or seat.reader.asker.handle.value != handle.value:
             seat = self._new_seat(api, handle, uuid, index)
@@ -131,7 +133,7 @@ class NvmlSource:
         """A card whose handle, or whose UUID, the driver does not give. It has no handle from here on, so nothing can
         be asked of it.
         """
-        seat = _Seat(before.uuid, before.name, index) if before else _Seat(f"unknown-{index}", _WITHOUT_NAME, index)
+        seat = _Seat(before.uuid, before.name, index) if before else _Seat(f"{_UNKNOWN}{index}", _WITHOUT_NAME, index)
         seat.state, seat.code, seat.probed = _STATE_OF.get(code, State.ERROR), code, time.monotonic()
         return seat
 
@@ -142,13 +144,21 @@ class NvmlSource:
             uuid = self._stand_ins[bus_id] = f"PCI-{bus_id}"
         return Listed(index, uuid, name, readings, State.ASLEEP)
 
-    def _key(self, api: Api, handle: c_void_p, uuid: str) -> str:
-        """What a card is followed by: its UUID, or in this run its stand-in when it was first seen asleep."""
-        if not self._stand_ins or not uuid:
-            return uuid
-        code, values = api.ask(_PCI, handle, uuid)
-        bus_id = str(values[0]).lower() if code == nvml.SUCCESS else ""
-        return next((key for slot, key in self._stand_ins.items() if bus_id.endswith(slot)), uuid)
+    def _key(self, api: Api, handle: c_void_p, uuid: str, before: _Seat | None) -> str:
+        """What a card is followed by: its UUID; or in this run the stand-in under which it was first listed, asleep or
+        unreachable. Under a new name its old one would look like a card that went missing.
+        """
+        if uuid in self._aliases:
+            return self._aliases[uuid]
+        key = uuid
+        if self._stand_ins:
+            code, values = api.ask(_PCI, handle, uuid)
+            bus_id = str(values[0]).lower() if code == nvml.SUCCESS else ""
+            key = next((name for slot, name in self._stand_ins.items() if bus_id.endswith(slot)), uuid)
+        elif before is not None and before.uuid.startswith(_UNKNOWN) and uuid not in self._seats:
+            key = before.uuid
+        self._aliases[uuid] = key
+        return key
 
     def sample(self, uuid: str, mono: float, slow: bool) -> Sampled:
         """Read one card; see CardReader. A lost card is only probed, and that seldom."""
@@ -182,7 +192,8 @@ class NvmlSource:
         code, handle = self._api.handle(seat.index, seat.uuid)
         if code != nvml.SUCCESS:
             return False
-        if self._key(self._api, handle, _ask_text(self._api, _UUID, handle, seat.uuid)[1]) != seat.uuid:
+        uuid = _ask_text(self._api, _UUID, handle, seat.uuid)[1]
+        if not uuid or self._key(self._api, handle, uuid, seat) != seat.uuid:
             return False
         fresh = self._new_seat(self._api, handle, seat.uuid, seat.index)
         seat.reader, seat.state, seat.code = fresh.reader, State.OK, None
