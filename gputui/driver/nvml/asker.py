@@ -18,6 +18,11 @@ class Lost(Exception):
     """The card is lost: two different functions in a row answered GPU_IS_LOST. Nothing more may be asked of it."""
 
 
+def stands_in(code: int) -> bool:
+    """Whether another way may be tried after this code."""
+    return code in NOT_AGAIN or code == nvml.NO_PERMISSION
+
+
 class Asker:
     """Driver calls for one card. Used by one thread at a time."""
 
@@ -102,7 +107,11 @@ class Asker:
         return code, values[way.item] if code == nvml.SUCCESS else None
 
     def first(self, ways: Sequence[Way]) -> tuple[int, Raw, Way | None]:
-        """The first way that answers: SUCCESS, value and way. When none does: the most telling code."""
+        """The first way that answers: SUCCESS, value and way. When none does: the most telling code.
+
+        Another way stands in for what this driver cannot or may not do, never for a call that failed this once: memory
+        by its old call counts the reserve as used, and one such sample would look like somebody else's memory.
+        """
         failed: list[int] = []
         empty: Way | None = None
         for way in ways:
@@ -111,8 +120,10 @@ class Asker:
                 return code, value, way
             if code == nvml.SUCCESS:
                 empty = empty or way
-            else:
-                failed.append(code)
+                continue
+            if not stands_in(code):
+                return code, None, None
+            failed.append(code)
         if empty is not None:  # "not available" in the value itself
             return nvml.SUCCESS, None, empty
         telling = [code for code in failed if code not in _LESS_TELLING]

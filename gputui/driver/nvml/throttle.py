@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from gputui.driver.nvml import convert
 from gputui.driver.nvml.api import SUCCESS, Call, Field
-from gputui.driver.nvml.asker import Asker
+from gputui.driver.nvml.asker import Asker, stands_in
 from gputui.model.reading import Absent, Reading, Why
 from gputui.model.reasons import MASKS
 
@@ -110,6 +110,8 @@ class Throttle:
             if code != SUCCESS or ns is None:
                 name = COUNTER + source.word
                 missing = missing or (convert.absent(name, code, nature) if code else Absent(Why.UNSUPPORTED))
+                if code and not stands_in(code):
+                    break
                 continue
             share = self._share(source, way, _Kept(way, ns, time_us, mono))
             if isinstance(way, Field) and way in self._distrusted:
