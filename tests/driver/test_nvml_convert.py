@@ -63,6 +63,8 @@ def test_what_the_card_is_explains_what_it_does_not_support() -> None:
         ("clocks.current.memory", 15_001, None, True),  # GDDR7 of a 5090 runs at 14 001 MHz
         ("memory.total", 0, None, False),
         ("memory.used", 0, None, True),
+        ("memory.free", (2**64 - 5 * 2**20) // 2**20, None, False),  # a shim's limit minus used, below zero
+        ("memory.total", 290_000, None, True),
         ("pcie.replay_counter", 10**9, None, True),
     ],
 )

@@ -23,6 +23,9 @@ MARGIN_C = (-60.0, 150.0)
 FAN_PERCENT = 250
 """Fans may run above 100 % of their nominal speed (S34: 105 %)."""
 
+MEMORY_MIB = 16 * 1024 * 1024
+"""16 TiB. A shim's "limit minus used" below zero is near 2**64 bytes (HAMi #409)."""
+
 NOT_AGAIN = frozenset(
     {api.NOT_SUPPORTED, api.FUNCTION_NOT_FOUND, api.ARGUMENT_VERSION_MISMATCH, api.DEPRECATED, api.INVALID_ARGUMENT}
 )
@@ -81,8 +84,8 @@ def plausible(name: str, reading: Reading, max_limit_w: float | None) -> Reading
     elif unit == "W":
         measured = name.startswith("power.draw") and max_limit_w
         high = POWER_FACTOR * max_limit_w if measured and max_limit_w else POWER_W
-    elif name == "memory.total":
-        low = 1.0
+    elif unit == "MiB":
+        low, high = (1.0 if name == "memory.total" else 0.0), MEMORY_MIB
     return reading if low <= reading <= high else Absent(Why.IMPLAUSIBLE, raw=reading)
 
 

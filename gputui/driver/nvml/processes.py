@@ -156,7 +156,9 @@ def _plausible(pid: int) -> bool:
 
 def _claim(entry: Any, kind: str, version: int, mig: Mapping[tuple[int, int], str]) -> Claim:
     used = entry.usedGpuMemory
-    memory: Reading = Absent(Why.UNSUPPORTED) if used == nvml.ALL_ONES_64 else convert.mib(used)
+    memory: Reading = Absent(Why.UNSUPPORTED)
+    if used != nvml.ALL_ONES_64:
+        memory = convert.plausible("memory.used", convert.mib(used), None)
     uuid = None
     if version > 1 and entry.gpuInstanceId != NO_INSTANCE:
         uuid = mig.get((entry.gpuInstanceId, entry.computeInstanceId))
