@@ -96,7 +96,9 @@ def parser() -> argparse.ArgumentParser:
     _live_options(top, top=True)
     top.add_argument("--ascii", action="store_true", help=_("plain ASCII characters only"))
     top.add_argument("--mouse", action=argparse.BooleanOptionalAction, default=None, help=_("mouse (off over SSH)"))
-    top.add_argument("--theme", metavar="NAME", help=_("dark, light, high-contrast or ansi"))
+    top.add_argument(
+        "--theme", choices=("dark", "light", "high-contrast", "ansi"), help=_("dark, light, high-contrast or ansi")
+    )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
 
     status = commands.add_parser("status", help=_("one frame as text, one line a card, or as JSON"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,15 +40,15 @@ def run(options: argparse.Namespace) -> int:
     app = DashboardApp(
         source,
         ascii_only=plan.ascii,
-        theme=options.theme,
+        theme_name=terminal.theme_for(plan, options.theme),
         export=_Export(options.expect),
-        judge=_Judge(options.expect),
+        judge=judge_for(options.expect),
         switch_to_demo=lambda: _demo(options),
     )
     try:
         return terminal.run(app, plan)
     finally:
-        let_go(source)
+        let_go(app.source)
 
 
 def _demo(options: argparse.Namespace) -> Source:
@@ -58,14 +58,9 @@ def _demo(options: argparse.Namespace) -> Source:
     return source
 
 
-class _Judge:
+def judge_for(expect: str) -> Callable[[Frame, Mapping[str, History]], Sequence[Finding]]:
     """The rules, as the screen wants them."""
-
-    def __init__(self, expect: str) -> None:
-        self._expect = expect
-
-    def __call__(self, frame: Frame, kept: Mapping[str, History]) -> Sequence[Finding]:
-        return judge(frame, kept, self._expect).findings
+    return lambda frame, kept: judge(frame, kept, expect).findings
 
 
 class _Export:

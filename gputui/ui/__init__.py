@@ -1,0 +1,1 @@
+"""The screen: draws frames, decides nothing. Only this room imports textual."""

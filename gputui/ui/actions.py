@@ -1,0 +1,211 @@
+"""The one registry of what a person can do: bindings, footer, help and palette are all made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from textual.binding import Binding
+
+from gputui.text import _
+
+EVERYWHERE = ("dashboard", "detail", "findings", "events", "help")
+
+
+@dataclass(frozen=True)
+class Action:
+    """One thing to do.
+
+    id:     names the method `action_<id>` of the app or the screen. keys: textual key names, the first one shown.
+    shown:  the key as people write it. places: screens on which it works. footer: rank there, None to leave it out.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    shown: str
+    title: Callable[[], str]
+    help: Callable[[], str]
+    places: tuple[str, ...] = ("dashboard",)
+    footer: int | None = None
+    group: Callable[[], str] = lambda: _("Look")
+    needs: str = ""
+
+
+def _look() -> str:
+    return _("Look")
+
+
+def _move() -> str:
+    return _("Move")
+
+
+def _work() -> str:
+    return _("Do")
+
+
+ACTIONS: tuple[Action, ...] = (
+    Action(
+        "help", ("question_mark",), "?", lambda: _("help"), lambda: _("the keys that work here"), EVERYWHERE, 9, _look
+    ),
+    Action(
+        "view",
+        ("v",),
+        "v",
+        lambda: _("view"),
+        lambda: _("cards or table"),
+        footer=2,
+        group=_look,
+    ),
+    Action(
+        "detail",
+        ("enter",),
+        "enter",
+        lambda: _("detail"),
+        lambda: _("everything about one card"),
+        footer=1,
+        group=_look,
+    ),
+    Action(
+        "findings",
+        ("f",),
+        "f",
+        lambda: _("findings"),
+        lambda: _("what is wrong, with numbers and what to do"),
+        ("dashboard", "detail"),
+        3,
+        _look,
+        "judge",
+    ),
+    Action(
+        "events", ("l",), "l", lambda: _("events"), lambda: _("what happened, with times"), ("dashboard",), 6, _look
+    ),
+    Action("cost", ("i",), "i", lambda: _("own cost"), lambda: _("what this program itself costs"), group=_look),
+    Action(
+        "previous", ("up", "k"), "↑ k", lambda: _("up"), lambda: _("one card, or one line, up"), EVERYWHERE, group=_move
+    ),
+    Action(
+        "next",
+        ("down", "j"),
+        "↓ j",
+        lambda: _("down"),
+        lambda: _("one card, or one line, down"),
+        EVERYWHERE,
+        group=_move,
+    ),
+    Action("page_up", ("pageup",), "PgUp", lambda: _("page up"), lambda: _("one page up"), EVERYWHERE, group=_move),
+    Action(
+        "page_down", ("pagedown",), "PgDn", lambda: _("page down"), lambda: _("one page down"), EVERYWHERE, group=_move
+    ),
+    Action("first", ("home",), "Home", lambda: _("top"), lambda: _("to the first"), EVERYWHERE, group=_move),
+    Action("last", ("end",), "End", lambda: _("bottom"), lambda: _("to the last"), EVERYWHERE, group=_move),
+    Action(
+        "return",
+        ("escape",),
+        "esc",
+        lambda: _("back"),
+        lambda: _("back to the cards"),
+        ("detail", "findings", "events", "help"),
+        0,
+        _move,
+    ),
+    Action(
+        "pause",
+        ("space",),
+        "space",
+        lambda: _("pause"),
+        lambda: _("hold the picture still; reading goes on"),
+        ("dashboard", "detail"),
+        5,
+        _work,
+    ),
+    Action("faster", ("plus", "equals_sign"), "+", lambda: _("faster"), lambda: _("sample more often"), group=_work),
+    Action("slower", ("minus",), "-", lambda: _("slower"), lambda: _("sample less often"), group=_work),
+    Action(
+        "export",
+        ("e",),
+        "e",
+        lambda: _("snapshot"),
+        lambda: _("write a snapshot file: this moment, ten minutes of history, events; nothing private"),
+        ("dashboard", "detail", "findings", "events"),
+        4,
+        _work,
+        "export",
+    ),
+    Action(
+        "theme",
+        ("t",),
+        "t",
+        lambda: _("theme"),
+        lambda: _("dark, light, high contrast, terminal colours"),
+        EVERYWHERE,
+        group=_work,
+    ),
+    Action(
+        "simulate",
+        ("d",),
+        "d",
+        lambda: _("demo"),
+        lambda: _("look around on a simulated host"),
+        ("dashboard",),
+        8,
+        _work,
+        "demo",
+    ),
+    Action(
+        "restart",
+        ("R",),
+        "R",
+        lambda: _("restart reader"),
+        lambda: _("start the process that reads the driver again"),
+        group=_work,
+    ),
+    Action(
+        "redraw",
+        ("ctrl+l",),
+        "ctrl+l",
+        lambda: _("redraw"),
+        lambda: _("draw the whole screen again"),
+        EVERYWHERE,
+        group=_work,
+    ),
+    Action(
+        "suspend",
+        ("ctrl+z",),
+        "ctrl+z",
+        lambda: _("suspend"),
+        lambda: _("back to the shell; fg returns"),
+        EVERYWHERE,
+        group=_work,
+    ),
+    Action(
+        "command_palette",
+        ("ctrl+p",),
+        "ctrl+p",
+        lambda: _("all commands"),
+        lambda: _("find an action by its name"),
+        EVERYWHERE,
+        group=_work,
+    ),
+    Action("leave", ("q", "ctrl+c"), "q", lambda: _("quit"), lambda: _("end the program"), EVERYWHERE, 10, _work),
+)
+BY_ID = {action.id: action for action in ACTIONS}
+
+
+def bindings(place: str) -> list[Binding]:
+    """Textual bindings of one screen, each with the action's id so that people can give it other keys."""
+    return [
+        Binding(",".join(action.keys), f"app.{action.id}", action.title(), id=f"gputui.{action.id}", priority=False)
+        for action in ACTIONS
+        if place in action.places
+    ]
+
+
+def footer_keys(place: str, allowed: Callable[[Action], bool]) -> list[tuple[str, str]]:
+    """The keys for the bottom line: (key, title), the most useful first."""
+    chosen = [a for a in ACTIONS if place in a.places and a.footer is not None and allowed(a)]
+    return [(a.shown, a.title()) for a in sorted(chosen, key=lambda a: a.footer or 0)]
+
+
+def help_lines(place: str, allowed: Callable[[Action], bool]) -> list[tuple[str, str, str]]:
+    """Everything that works on a screen: (group, keys, what it does)."""
+    return [(a.group(), a.shown, a.help()) for a in ACTIONS if place in a.places and allowed(a)]

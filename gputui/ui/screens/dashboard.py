@@ -1,0 +1,127 @@
+"""The main screen: header, headline, cards or table, own cost, footer."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+
+from gputui.ui.draw.bars import headline_row, notice_rows
+from gputui.ui.draw.rows import Row, fit
+from gputui.ui.screens.base import SMALLEST, Place
+from gputui.ui.widgets.cards import CardsView, Scene, TableView
+from gputui.ui.widgets.lines import Lines
+
+MOST_CARDS = 8
+"""More than so many cards start as a table."""
+
+
+class DashboardScreen(Place):
+    """Cards or table."""
+
+    place = "dashboard"
+    DEFAULT_CSS = """
+    DashboardScreen > #headline, DashboardScreen > #heading, DashboardScreen > #cost { display: none; }
+    DashboardScreen > .shown { display: block; }
+    DashboardScreen > #notice { height: 1fr; }
+    DashboardScreen > CardsView, DashboardScreen > TableView { display: none; }
+    DashboardScreen > CardsView.shown, DashboardScreen > TableView.shown { display: block; }
+    """
+
+    def compose(self) -> ComposeResult:
+        """The parts, from top to bottom."""
+        yield Lines(id="header")
+        yield Lines(id="headline")
+        yield Lines(id="notice")
+        yield Lines(id="heading")
+        yield CardsView()
+        yield TableView()
+        yield Lines(id="cost")
+        yield Lines(id="footer")
+
+    def on_mount(self) -> None:
+        """Draw at once."""
+        ascii_only = self.dashboard.ascii_only
+        self.query_one(CardsView).set_class(ascii_only, "ascii")
+        self.query_one(TableView).set_class(ascii_only, "ascii")
+        self.call_after_refresh(self.draw)
+
+    @property
+    def as_table(self) -> bool:
+        """Which of the two views is shown: what the person chose, else what fits."""
+        app = self.dashboard
+        if app.view is not None:
+            return app.view == "table"
+        count, room = len(app.shown.cards), self.size.height - 3
+        if count <= 1:
+            return False
+        if count > MOST_CARDS:
+            return True
+        return not self.query_one(CardsView).fits(count, self.size.width, room + 6) and count > 2
+
+    def draw(self) -> None:
+        """Draw what the app shows now."""
+        width, height = self.size
+        if width < SMALLEST[0] or height < SMALLEST[1]:
+            self._alone([((fit("too small", max(1, width)), "warn"),)])
+            return
+        app = self.dashboard
+        self.draw_bars()
+        headline = headline_row(app.findings, width) if height >= 8 else ()
+        self._show("headline", [headline] if headline else [])
+        self._show("cost", app.cost_rows(width))
+        notice = notice_rows(app.shown, width, app.can_simulate)
+        if notice:
+            self._alone(notice)
+            return
+        self.query_one("#notice").display = False
+        scene = Scene(app.shown, app.histories, app.findings_by_card, app.selected)
+        table = self.as_table
+        cards_view, table_view = self.query_one(CardsView), self.query_one(TableView)
+        cards_view.set_class(not table, "shown")
+        table_view.set_class(table, "shown")
+        self._show("heading", [table_view.heading(width)] if table else [])
+        if table:
+            table_view.draw(scene)
+        else:
+            room = height - 2 - (1 if headline else 0)
+            cards_view.lay_out(len(scene.frame.cards), width, room)
+            cards_view.draw(scene)
+            if any(panel.size.width == 0 for panel in cards_view.panels):
+                self.dashboard.draw_after_layout()
+
+    def _show(self, id: str, rows: list[Row]) -> None:
+        widget = self.query_one(f"#{id}", Lines)
+        widget.set_class(bool(rows), "shown")
+        if rows:
+            widget.show(rows)
+
+    def _alone(self, rows: list[Row]) -> None:
+        """A notice in the place of the cards."""
+        notice = self.query_one("#notice", Lines)
+        notice.display = True
+        for view in (self.query_one(CardsView), self.query_one(TableView)):
+            view.remove_class("shown")
+        self._show("heading", [])
+        notice.show(rows)
+
+    def scroller(self) -> VerticalScroll:
+        """The view that is shown."""
+        return self.query_one(TableView) if self.as_table else self.query_one(CardsView)
+
+    def move(self, lines: int) -> None:
+        """Select the card before or after."""
+        self.dashboard.select_by(lines)
+
+    def page(self, pages: int) -> None:
+        """Select the card a page away."""
+        view = self.scroller()
+        step = max(1, view.size.height - 1) if self.as_table else max(1, view.size.height // 6)
+        self.dashboard.select_by(pages * step)
+
+    def edge(self, last: bool) -> None:
+        """Select the first or last card."""
+        self.dashboard.select_by(10_000 if last else -10_000)
+
+    def reveal(self, position: int) -> None:
+        """Scroll so that the card at this position can be seen."""
+        (self.query_one(TableView) if self.as_table else self.query_one(CardsView)).reveal(position)

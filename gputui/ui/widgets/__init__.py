@@ -1,0 +1,1 @@
+"""Line-API widgets: each keeps its rows, compares, and refreshes only what changed."""
