@@ -1,0 +1,1 @@
+"""What a person asked to be told about: conditions on cards, the alerts they become, the command they start."""
