@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gputui.driver.smi.errors import SmiError
@@ -47,7 +47,6 @@ _ALIASES = {
 }
 _PLAIN = frozenset({"timestamp", "driver_version", "index", "count", "hostname", "kmd_version"})
 _REASON = re.compile(r"^clocks_(?:event|throttle)_reasons\.(\w+)$")
-_REASON_NAMES = {"gpu_idle": "gpu_idle", "active": "", "supported": ""}
 _WANTED_KEYS = ("uuid", "pci.bus_id", "serial", "index")
 
 
@@ -143,10 +142,6 @@ class _Log:
         self._listed: dict[str, Listed] = {}
         self._last: dict[str, list[str]] = {}
         self._in_round: set[str] = set()
-        self._converters: list[tuple[int, str, Callable[[str, str], Reading]]] = [
-            (place, name, reading) for place, name in plan.columns
-        ]
-        self._cache: dict[tuple[str, str], Reading] = {}
 
     def messages(self, rows: Iterator[list[str]], headings: list[str]) -> Iterator[Message]:
         """All of them. A row with too few cells is the cut end of a log when nothing follows it."""
@@ -165,15 +160,15 @@ class _Log:
 
     def _row(self, row: list[str]) -> Iterator[Message]:
         plan = self._plan
+        stamp = self._stamp(row)
         if self._rows == 0:
             driver = row[plan.driver].strip() if plan.driver is not None else ""
-            self._time = self._stamp(row) or 1.0
+            self._time = stamp or 1.0
             yield Opened(driver_of(driver, ""), "nvidia-smi", False, self._time)
+        key = self._key(row, stamp)
         self._rows += 1
-        stamp = self._stamp(row)
         if stamp is not None:
             self._time = max(self._time, stamp)
-        key = self._key(row)
         if stamp is None and key in self._in_round:
             self._time += 1.0
             self._in_round.clear()
@@ -192,16 +187,15 @@ class _Log:
     def _stamp(self, row: list[str]) -> float | None:
         return None if self._plan.timestamp is None else parse_time(row[self._plan.timestamp])
 
-    def _key(self, row: list[str]) -> str:
+    def _key(self, row: list[str], stamp: float | None) -> str:
         """What tells this row's card from the others: the UUID unless it is masked, else bus id, serial, index."""
         for name, place in self._plan.keys:
             value = row[place].strip()
-            if value and not value.startswith("[") and not re.fullmatch(r"(GPU-)?[0:.-]*", value):
+            if value and not value.startswith("[") and value.strip("GPU-0:."):
                 return value if name == "uuid" else f"{name}-{value}"
             if name == "index" and value:
                 return f"index-{value}"
-        stamp = self._stamp(row)
-        if not self._plan.keys and stamp is not None and self._rows > 1 and stamp == self._time and self._listed:
+        if not self._plan.keys and stamp is not None and self._rows > 0 and stamp == self._time and self._listed:
             self._source.wrong(
                 _("two rows of one moment, and no uuid, pci.bus_id, serial or index to tell the cards apart")
             )
@@ -214,11 +208,9 @@ class _Log:
         state = State.OK
         out: dict[str, Reading] = {}
         changed_reasons = before is None
-        for place, name, convert in self._converters:
-            text = row[place]
-            if before is not None and before[place] == text:
-                continue
-            out[name] = convert(name, text)
+        for place, name in self._plan.columns:
+            if before is None or before[place] != row[place]:
+                out[name] = reading(name, row[place])
         if "[GPU" in "".join(row):
             state = next((found for text in row if (found := state_of(text))), State.OK)
         plan = self._plan

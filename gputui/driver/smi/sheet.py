@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from functools import lru_cache
 
 from gputui.driver.smi.values import absent, reading, reason_readings, settle, state_of
 from gputui.model.card import Driver, MigDevice, Process, State
@@ -227,14 +228,25 @@ class Dump:
     sheets: list[Sheet] = field(default_factory=list)
 
 
-def parse_time(text: str) -> float | None:
-    """A time stamp of nvidia-smi as Unix time, taken as UTC; None when it is none."""
-    for pattern in ("%a %b %d %H:%M:%S %Y", "%Y/%m/%d %H:%M:%S.%f", "%Y/%m/%d %H:%M:%S"):
+@lru_cache(maxsize=4096)
+def _second(text: str) -> float | None:
+    """A whole-second time stamp as Unix time. Cards of one moment share it, hence the cache."""
+    for pattern in ("%Y/%m/%d %H:%M:%S", "%a %b %d %H:%M:%S %Y"):
         try:
-            return datetime.strptime(text.strip(), pattern).replace(tzinfo=timezone.utc).timestamp()
+            return datetime.strptime(text, pattern).replace(tzinfo=timezone.utc).timestamp()
         except (ValueError, OverflowError):
             continue
     return None
+
+
+def parse_time(text: str) -> float | None:
+    """A time stamp of nvidia-smi as Unix time, taken as UTC; None when it is none."""
+    text = text.strip()
+    whole, dot, fraction = text.partition(".")
+    second = _second(whole)
+    if second is None or not dot:
+        return second
+    return second + float(f"0.{fraction}") if fraction.isdigit() else None
 
 
 class Recorder:

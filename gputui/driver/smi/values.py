@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from gputui.model import catalog, reasons
 from gputui.model.card import State
@@ -89,6 +90,7 @@ def state_of(text: str) -> State | None:
     return {Why.LOST: State.LOST, Why.NEEDS_RESET: State.NEEDS_RESET}.get(found.why)
 
 
+@lru_cache(maxsize=65536)
 def reading(name: str, text: str) -> Reading:
     """A value of nvidia-smi as the reading of that name. Never raises: what makes no sense is implausible."""
     missing = absent(text)
