@@ -61,8 +61,9 @@ class DashboardApp(App[int]):
         super().__init__()
         self.animation_level = "none"
         for name in theme.NAMES:
-            self.register_theme(theme.textual_theme(name))
-        self.theme = f"gputui-{theme_name}"
+            if name != "ansi":
+                self.register_theme(theme.textual_theme(name))
+        self.theme = theme.textual_name(theme_name)
         self.title = "gputui"
         self.source = source
         self.clock, self.wall = clock, wall
@@ -326,7 +327,7 @@ class DashboardApp(App[int]):
         names = theme.NAMES
         self.palette_name = names[(names.index(self.palette_name) + 1) % len(names)]
         self.role_styles = theme.styles(self.palette_name)
-        self.theme = f"gputui-{self.palette_name}"
+        self.theme = theme.textual_name(self.palette_name)
         self.say(_("theme {name}").format(name=self.palette_name))
 
     def action_simulate(self) -> None:

@@ -9,6 +9,8 @@ textual reads when it is imported.
 from __future__ import annotations
 
 import asyncio
+import codecs
+import functools
 import os
 import re
 import select
@@ -59,7 +61,26 @@ class Plan:
 def plan_here(ascii_asked: bool = False, mouse_asked: bool | None = None) -> Plan:
     """The plan for this process's own terminal."""
     tty = sys.stdin is not None and sys.stdin.isatty() and sys.__stderr__ is not None and sys.__stderr__.isatty()
-    return plan(os.environ, tty and sys.stdout is not None and sys.stdout.isatty(), ascii_asked, mouse_asked)
+    shown = tty and sys.stdout is not None and sys.stdout.isatty()
+    return plan({**os.environ, **_locale_given()}, shown, ascii_asked, mouse_asked)
+
+
+def _locale_given() -> dict[str, str]:
+    """The locale variables this process was started with.
+
+    Python itself sets LC_CTYPE=C.UTF-8 when the locale is C or unknown (PEP 538), which would hide what the person
+    said.
+    """
+    given = dict.fromkeys(("LC_ALL", "LC_CTYPE", "LANG"), "")
+    try:
+        start = Path("/proc/self/environ").read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return {name: os.environ.get(name, "") for name in given}
+    for entry in start.split("\0"):
+        name, _equals, value = entry.partition("=")
+        if name in given:
+            given[name] = value
+    return given
 
 
 def plan(environ: Mapping[str, str], tty: bool, ascii_asked: bool = False, mouse_asked: bool | None = None) -> Plan:
@@ -127,9 +148,24 @@ def writer_behind(app: Any) -> bool:
     return queue is not None and queue.qsize() > 0
 
 
+def _tolerate_bad_bytes() -> None:
+    """Let a byte that is no UTF-8 be one odd key, instead of the end of textual's input thread (textual #6668).
+
+    Old mouse reports, as some terminals send them after a tmux reattach, have such bytes.
+    """
+    from textual.drivers import linux_driver
+
+    def decoder(name: str) -> Any:
+        return functools.partial(codecs.getincrementaldecoder(name), errors="replace")
+
+    if hasattr(linux_driver, "getincrementaldecoder"):
+        linux_driver.getincrementaldecoder = decoder
+
+
 def run(app: DashboardApp, plan: Plan) -> int:
     """Run the app. Returns its exit code: 0, 3 when it never had a source, 1 after a crash, 128 + signal."""
     edge = _Edge(app)
+    _tolerate_bad_bytes()
     try:
         asyncio.run(edge.main(plan))
     except KeyboardInterrupt:

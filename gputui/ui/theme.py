@@ -111,31 +111,20 @@ def styles(name: str) -> dict[str, Style]:
     return {role: Style.parse(f"{palette[role]} on {ground}") for role in ROLES}
 
 
+def textual_name(name: str) -> str:
+    """Textual's theme beside one of ours: its own for the terminal's sixteen colours."""
+    return "ansi-dark" if name == "ansi" else f"gputui-{name}"
+
+
 def textual_theme(name: str) -> Theme:
-    """The textual theme of the same colours, for what textual draws itself."""
+    """The textual theme of the same colours, for what textual draws itself. Not for `ansi`."""
     palette = PALETTES[name]
 
     def colour(role: str) -> str:
-        return palette[role].split()[-1] if palette[role] != "bold" else "ansi_default"
+        return palette[role].split()[-1]
 
-    if name == "ansi":
-        return Theme(
-            name="gputui-ansi",
-            primary="ansi_cyan",
-            secondary="ansi_blue",
-            warning="ansi_yellow",
-            error="ansi_red",
-            success="ansi_green",
-            accent="ansi_cyan",
-            foreground="ansi_default",
-            background="ansi_default",
-            surface="ansi_default",
-            panel="ansi_default",
-            dark=True,
-            ansi=True,
-        )
     return Theme(
-        name=f"gputui-{name}",
+        name=textual_name(name),
         primary=colour("key"),
         secondary=colour("spark"),
         warning=colour("warn"),
