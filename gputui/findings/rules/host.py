@@ -106,3 +106,64 @@ def memlock_low(view: HostView) -> Outcome:
         {"host.memlock": {"seen": limit, "expected_from": view.limits["small_mib"], "unit": "MiB"}},
         limit=limit,
     )
+
+
+def _measured(view: HostView, probe_id: str, sentence: str) -> Outcome:
+    """A measurement of the box under the threshold."""
+    for probe in view.evidence.probes:
+        if probe.id == probe_id and probe.state == "done" and probe.value is not None:
+            expected = probe.detail.get("sold") or view.limits["warn_below"]
+            floor = expected * view.limits["share"] if "sold" in probe.detail else expected
+            if probe.value < floor:
+                return view.found(
+                    Severity.WARN,
+                    sentence,
+                    {"measured": {"seen": probe.value, "expected_from": floor, "unit": probe.unit}},
+                    value=probe.value,
+                    unit=probe.unit,
+                    expected=floor,
+                )
+    return None
+
+
+@rule(
+    "disk-slow",
+    family="host",
+    scope=HOST,
+    means=N_("The disk reads or writes slowly; loading data and saving checkpoints take long."),
+    decided=N_("Sequential rate under 500 MB/s, or under half of what was sold."),
+    action=N_("Keep data in memory or ask for local NVMe."),
+    who="host",
+    source="disk probe of this program",
+)
+def disk_slow(view: HostView) -> Outcome:
+    return _measured(view, "disk", N_("The disk moves {value:.0f} {unit}; {expected:.0f} are expected."))
+
+
+@rule(
+    "disk-iops-low",
+    family="host",
+    scope=HOST,
+    means=N_("The disk answers few small reads a second; data sets of many small files load slowly."),
+    decided=N_("Fewer than 10,000 reads of 4 KiB a second."),
+    action=N_("Pack small files together, or ask for local NVMe."),
+    who="host",
+    source="disk probe of this program",
+)
+def disk_iops_low(view: HostView) -> Outcome:
+    return _measured(view, "disk-iops", N_("The disk answers {value:.0f} small reads a second."))
+
+
+@rule(
+    "network-slow",
+    family="host",
+    scope=HOST,
+    means=N_("The network is much slower than what was sold."),
+    decided=N_("Under half of the rate you said was sold, to the server you named."),
+    could_be=(N_("a slow server at the other end"),),
+    action=N_("Try another server; then show the host both numbers."),
+    who="host",
+    source="network probe of this program, to a server you typed",
+)
+def network_slow(view: HostView) -> Outcome:
+    return _measured(view, "network", N_("The network moves {value:.0f} {unit}; {expected:.0f} are expected."))

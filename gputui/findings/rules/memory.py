@@ -197,6 +197,7 @@ _XID_YOURS = frozenset({13, 31, 43, 45})
     who="host",
     source="NVIDIA Xid catalogue; Azure HPC node health checks (azure_gpu_xid.nhc)",
     verify="dmesg | grep Xid",
+    explained_by=("gpu-lost", "needs-reset"),
 )
 def xid(card: CardView) -> Outcome:
     seen = [event for event in card.frame.events if event.what == "xid" and event.gpu_uuid == card.card.uuid]
