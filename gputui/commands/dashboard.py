@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gputui.commands import status
 from gputui.commands.live import histories, judge, let_go, open_watcher
 from gputui.findings.evidence import Expect
-from gputui.model.card import Frame
+from gputui.model.card import Event, Frame
 from gputui.model.finding import Finding
 from gputui.model.history import History
 from gputui.text import _
@@ -58,9 +58,17 @@ def _demo(options: argparse.Namespace) -> Source:
     return source
 
 
-def judge_for(expect: str) -> Callable[[Frame, Mapping[str, History]], Sequence[Finding]]:
-    """The rules, as the screen wants them."""
-    return lambda frame, kept: judge(frame, kept, expect).findings
+def judge_for(expect: str) -> Callable[[Frame, Mapping[str, History]], tuple[Sequence[Finding], Sequence[Event]]]:
+    """The rules as the screen wants them: what to show, held steady, and what appeared or went."""
+    from gputui.findings.watch import Watch
+
+    watch = Watch()
+
+    def judged(frame: Frame, kept: Mapping[str, History]) -> tuple[Sequence[Finding], Sequence[Event]]:
+        shown, events = watch.update(frame.mono, frame.time, judge(frame, kept, expect))
+        return shown.findings, events
+
+    return judged
 
 
 class _Export:

@@ -68,7 +68,7 @@ def _lines(item: Explanation) -> list[str]:
 
 
 def _card(name: str) -> str:
-    from gputui.reference.describe import describe
+    from gputui.reference.describe import describe, sources
     from gputui.reference.search import search
 
     found = search(name)
@@ -85,5 +85,5 @@ def _card(name: str) -> str:
         label, value = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
         out.append(spec.nvml_name)
         out += [f"  {row[0]:<{label}}  {row[1]:<{min(value, 34)}}  {row[2]}".rstrip() for row in rows]
-        out.append("")
+        out += ["", *(f"  {source}: {meaning}" for source, meaning in sources(spec)), ""]
     return "\n".join(out)

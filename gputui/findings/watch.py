@@ -1,4 +1,5 @@
-"""Hysteresis for the dashboard: a finding is shown when it has held for a while, and goes when it has been away for one.
+"""Hysteresis for the dashboard: a finding is shown when it has held for a while, and goes when it has been away for
+one.
 
 Text commands judge once and do not need it. Time comes in from outside, monotonic seconds and Unix time.
 """

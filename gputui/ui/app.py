@@ -32,7 +32,8 @@ NOTE_S = 6.0
 SETTLE_S = 0.03
 """Samples of one tick arrive together; a draw waits this long for the last of them."""
 
-Judge = Callable[[Frame, Mapping[str, History]], Sequence[Finding]]
+Judge = Callable[[Frame, Mapping[str, History]], tuple[Sequence[Finding], Sequence[Event]]]
+"""The rules: what to show now, and what appeared or went since the last time."""
 
 
 class DashboardApp(App[int]):
@@ -167,7 +168,10 @@ class DashboardApp(App[int]):
         if not due:
             return
         self._judged_at, self._judged_states = self.shown.mono, states
-        self.findings = () if self.shown.problem else tuple(self._judge(self.shown, self.histories))
+        found, events = self._judge(self.shown, self.histories)
+        self.findings = () if self.shown.problem else tuple(found)
+        for event in events:
+            self.source.fleet.eat(event, event.time)
         self.findings_by_card = {}
         for finding in self.findings:
             if finding.gpu_uuid is not None:

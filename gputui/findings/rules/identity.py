@@ -114,9 +114,7 @@ def memory_modified(card: CardView) -> Outcome:
     total, expected = card.number("memory.total") or 0.0, card.spec.mem_mib or card.spec.mem_gib * 1024
     return card.found(
         Severity.WARN,
-        N_(
-            "It has {total:.0f} GiB; {name} left the factory with {expected:.0f} GiB. Its memory was changed afterwards."
-        ),
+        N_("It has {total:.0f} GiB; {name} left the factory with {expected:.0f} GiB, so memory was added."),
         {"memory.total": {"seen": total, "expected": expected, "unit": "MiB"}},
         total=total / 1024,
         expected=expected / 1024,

@@ -35,9 +35,7 @@ def pcie_degraded(card: CardView) -> Outcome:
         return None
     return card.found(
         Severity.WARN,
-        N_(
-            "Under load the link runs gen {generation:.0f} x{width:.0f}; card and slot can do gen {top:.0f} x{wide:.0f}."
-        ),
+        N_("Under load the link runs gen {generation:.0f} x{width:.0f}; it can do gen {top:.0f} x{wide:.0f}."),
         {
             "pcie.link.gen.current": {"seen": generation, "expected": highest_generation},
             "pcie.link.width.current": {"seen": width, "expected": highest_width},

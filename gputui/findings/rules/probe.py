@@ -70,7 +70,7 @@ def _low(card: CardView, probe_id: str, sentence: str) -> Outcome:
     family="probe",
     means=N_("The card multiplies matrices more slowly than healthy cards of its model."),
     decided=N_(
-        "Below the healthy band of the reference: a warning. Below 85 % of the healthy median with three or more public "
+        "Below the healthy band: a warning. Below 85 % of the healthy median with three or more public "
         "reports and three agreeing runs: a failure (fp32: 80 %)."
     ),
     could_be=(N_("another job on the card"), N_("an old PyTorch for this chip"), N_("a power limit of your own")),
@@ -127,9 +127,7 @@ def measurement_implausible(card: CardView) -> Outcome:
     "matmul-unstable",
     family="probe",
     means=N_("Speed swings or falls during a long run."),
-    decided=N_(
-        "Coefficient of variation over 2 % warns, over 5 % in three runs fails; a fall of more than 7 % likewise."
-    ),
+    decided=N_("Coefficient of variation over 2 % warns, over 5 % in three runs fails; a fall over 7 % too."),
     could_be=(N_("heat"), N_("another job"), N_("CPU limits that starve the card")),
     action=N_("Repeat it; look at heat and at who else uses the card."),
     who="host",
