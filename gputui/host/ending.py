@@ -117,7 +117,7 @@ class Ender:
             return _gone(who.pid)
         doubt = self._doubt(who, facts, devices)
         try:
-            signal.pidfd_send_signal(pin, 0)  # type: ignore[arg-type]
+            signal.pidfd_send_signal(pin, 0)
             if doubt:
                 return _refused(doubt, who.pid)
             signal.pidfd_send_signal(pin, signal.SIGKILL if force else signal.SIGTERM)
