@@ -189,9 +189,23 @@ host.memlock                    MiB   static container
 """
 """Readings of the machine; no host name, no user and no address is ever among them."""
 
+_HOST_RATES = """
+host.cpu.of_quota               %     fast   rates
+host.cpu.throttled              %     fast   rates
+host.disk.read                  B/s   fast   rates
+host.disk.write                 B/s   fast   rates
+host.disk.scope                 -     slow   rates
+host.network.rx                 B/s   fast   rates
+host.network.tx                 B/s   fast   rates
+host.pressure.memory.full       %     slow   rates
+host.pressure.io.full           %     slow   rates
+"""
+"""Rates of the machine between two looks (gputui.host.rates)."""
+
 SPECS: tuple[Spec, ...] = _specs(_TABLE)
 HOST_SPECS: tuple[Spec, ...] = _specs(_HOST)
-BY_NAME: dict[str, Spec] = {spec.name: spec for spec in SPECS + HOST_SPECS}
+HOST_RATE_SPECS: tuple[Spec, ...] = _specs(_HOST_RATES)
+BY_NAME: dict[str, Spec] = {spec.name: spec for spec in SPECS + HOST_SPECS + HOST_RATE_SPECS}
 FAST_NAMES: tuple[str, ...] = tuple(spec.name for spec in SPECS if spec.pace == FAST)
 SLOW_NAMES: tuple[str, ...] = tuple(spec.name for spec in SPECS if spec.pace == SLOW)
 STATIC_NAMES: tuple[str, ...] = tuple(spec.name for spec in SPECS if spec.pace == STATIC)
