@@ -119,5 +119,8 @@ def _never(source: Source, frame: Frame, waited_s: float) -> Frame:
     from dataclasses import replace
 
     calls = source.fleet.calls_under_way(frame.mono)
+    died = [event.detail for event in frame.events if event.what == "worker-died"]
     detail = f"{calls[0][0]}, {waited_s:.0f} s" if calls else f"{waited_s:.0f} s"
+    if died:
+        detail = f"the process that reads it ended, {died[-1]}"
     return replace(frame, problem=Problem("driver-not-answering", detail))

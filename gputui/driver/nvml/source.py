@@ -99,14 +99,18 @@ class NvmlSource:
         code, values = self._api.unsigned("nvmlDeviceGetCount_v2")
         if code != nvml.SUCCESS:
             return [_listed(seat) for seat in self._seats.values()]
-        seats = [self._seat_at(self._api, index) for index in range(int(values[0] or 0))]
+        count = int(values[0] or 0)
+        moved = count != len(self._seats)
+        seats = [self._seat_at(self._api, index, moved) for index in range(count)]
         with self._lock:
             self._seats = {seat.uuid: seat for seat in seats}
         return [_listed(seat) for seat in sorted(seats, key=lambda seat: seat.index)]
 
-    def _seat_at(self, api: Api, index: int) -> _Seat:
-        """The card at an index. A lost one is taken to have kept its index while its probe is not due."""
-        before = next((seat for seat in self._seats.values() if seat.index == index), None)
+    def _seat_at(self, api: Api, index: int, moved: bool) -> _Seat:
+        """The card at an index. A lost one is taken to have kept its index while its probe is not due, unless the
+        number of cards has changed: then every index may be another card's.
+        """
+        before = None if moved else next((seat for seat in self._seats.values() if seat.index == index), None)
         if before and before.state is State.LOST and time.monotonic() - before.probed < PROBE_S:
             return before
         code, handle = api.handle(index, before.uuid if before else None)
