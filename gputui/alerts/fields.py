@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from gputui.model import catalog, reasons
@@ -38,7 +38,7 @@ class Field:
 
     name: str
     kind: Kind
-    read: Read
+    read: Read = field(compare=False)
     unit: str = ""
     whole: str | None = None
 
@@ -101,8 +101,8 @@ def _findings(card: Card, findings: Sequence[Finding]) -> Found:
 
 
 _OF_THE_CARD: dict[str, Field] = {
-    field.name: field
-    for field in (
+    one.name: one
+    for one in (
         Field("index", Kind.NUMBER, lambda card, _f: float(card.index)),
         Field("name", Kind.WORD, lambda card, _f: card.name),
         Field("uuid", Kind.WORD, lambda card, _f: card.uuid),

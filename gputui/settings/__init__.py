@@ -1,0 +1,1 @@
+"""What a person prefers: a flag, else an environment variable, else the settings file, else the default."""
