@@ -81,6 +81,7 @@ def test_suspend_and_return(terminal):
     one = running(terminal)
     one.press("\x1a")
     one.wait_for(lambda: (process_stat(one.pid) or ("", 0))[0] == "T", 5)
+    one.pump(0.2)  # its last words may have come after the last look
     one.assert_restored()
     seen = len(one.output)
     os.kill(one.pid, signal.SIGCONT)

@@ -1,0 +1,103 @@
+"""Textual's driver for a POSIX terminal, with the four things it lacks at the edges.
+
+Its private parts that are used here (`_writer_thread._queue`, `_get_terminal_size`, `_run_input_thread`) are looked for
+by tests/pty/test_textual.py.
+"""
+
+from __future__ import annotations
+
+import codecs
+import functools
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from textual.drivers import linux_driver
+from textual.drivers.linux_driver import LinuxDriver
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+SIZE_UNKNOWN = (80, 24)
+MOST_ODD_INPUT = 1000
+"""Times the reading of keys is taken up again before it counts as a mistake of ours."""
+
+
+def _forgiving_decoder(name: str) -> Any:
+    """A byte that is no UTF-8 is one odd key, instead of the end of textual's input thread (textual #6668).
+
+    Old mouse reports, as some terminals send them after a tmux reattach, have such bytes.
+    """
+    return functools.partial(codecs.getincrementaldecoder(name), errors="replace")
+
+
+if hasattr(linux_driver, "getincrementaldecoder"):
+    linux_driver.getincrementaldecoder = _forgiving_decoder
+
+
+class EdgeDriver(LinuxDriver):
+    """The driver, which also knows whether the terminal is in its hands."""
+
+    def __init__(
+        self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self.on_screen = False
+        """The terminal is in the modes a screen needs, and somebody must put it back."""
+
+    def start_application_mode(self) -> None:
+        """Take the terminal. Not when we were sent on in the background: then textual goes back to sleep."""
+        before = self._writer_thread
+        self.on_screen = True
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        self.on_screen = self._writer_thread is not before
+        queue = getattr(self._writer_thread, "_queue", None)
+        if queue is not None:
+            # Its 30 writes fill up while a terminal is stalled, and then the event loop waits: no key is heard, no
+            # sample taken. Nothing piles up without it, as frames are left out while one is waiting.
+            queue.maxsize = 0
+
+    def close(self) -> None:
+        """Textual waits here until everything is written; then the terminal is back."""
+        super().close()
+        self.on_screen = False
+
+    def discard_output(self) -> None:
+        """Write nothing any more, without waiting for what is under way."""
+        queue = getattr(self._writer_thread, "_queue", None)
+        if queue is not None:
+            with queue.mutex:
+                queue.queue.clear()
+            queue.put_nowait(None)
+
+    def _get_terminal_size(self) -> tuple[int, int]:
+        """(columns, rows): of the window, else what COLUMNS and LINES say, else 80×24.
+
+        Some ways into a container give a window of 0×0.
+        """
+        given = (_positive(os.environ.get("COLUMNS")), _positive(os.environ.get("LINES")))
+        for stream in (sys.__stdin__, sys.__stdout__, sys.__stderr__):
+            try:
+                window = os.get_terminal_size(stream.fileno()) if stream is not None else (0, 0)
+            except (OSError, ValueError):
+                continue
+            if window[0] > 0 and window[1] > 0:
+                return window[0], window[1]
+        return given[0] or SIZE_UNKNOWN[0], given[1] or SIZE_UNKNOWN[1]
+
+    def _run_input_thread(self) -> None:
+        """Read keys until the end; go on after input textual's parser cannot read, such as `ESC [ 9 : R u`."""
+        for _attempt in range(MOST_ODD_INPUT):
+            try:
+                self.run_input_thread()
+                return
+            except (ValueError, OverflowError):
+                if self.exit_event.is_set():
+                    return
+            except OSError:
+                return  # the terminal is gone; who watches for that ends the program
+        super()._run_input_thread()
+
+
+def _positive(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() else 0
