@@ -224,23 +224,27 @@ def _edited(text: str, name: str, value: Raw | None) -> str | None:
 
 
 def _places(lines: list[str], table: str, key: str) -> tuple[list[int], list[int]]:
-    """Lines on which the setting stands; and where it could be put: before its commented line, at the table's end."""
+    """Lines on which the setting stands; and where it could be put: before its commented line, at the table's end.
+
+    A line that looks like the table's header may be part of a text, so there can be several ends; what is meant by an
+    edit is checked afterwards.
+    """
     own: list[int] = []
     commented: list[int] = []
-    last: list[int] = []
-    here = ""
+    ends: dict[int, int] = {}
+    here, headed = "", 0
     pattern = re.compile(rf"\s*(#?)\s*[\"']?{re.escape(key)}[\"']?\s*=")
     for at, line in enumerate(lines):
         header = re.match(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(#.*)?$", line)
         if header:
-            here = header[1].strip("\"'")
+            here, headed = header[1].strip("\"'"), at
         if here != table or not line.strip():
             continue
-        last = [at + 1]
+        ends[headed] = at + 1
         found = pattern.match(line)
         if found and not header:
             (commented if found[1] else own).append(at)
-    return own, commented + last
+    return own, commented + list(ends.values())
 
 
 def _means(lines: list[str], wanted: Mapping[str, Any]) -> bool:
