@@ -121,6 +121,7 @@ def parser() -> argparse.ArgumentParser:
     explain.add_argument("--card", metavar="NAME", help=_("reference data of a card, such as 4090 or 'h100 sxm'"))
 
     doctor = commands.add_parser("doctor", help=_("what this machine and terminal let us read and show"))
+    _live_options(doctor)
     doctor.add_argument("--json", action="store_true", help=_("as JSON"))
     return top
 

@@ -28,7 +28,7 @@ def open_watcher(options: argparse.Namespace) -> Source:
     if options.demo:
         source = f"scripted:{checked_demo(options.demo)}"
     fleet = Fleet(interval_s=options.interval, source="simulated" if options.demo else "nvml")
-    fleet.simulated = bool(options.demo)
+    fleet.simulated, fleet.scenario = bool(options.demo), options.demo
     return Watcher(fleet, source=source, interval_s=options.interval)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping
 from datetime import datetime, timezone
@@ -60,6 +61,8 @@ def _series(frame: Frame, uuid: str, history: History, span_s: float) -> dict[st
 
 def write_private(path: Path, text: str) -> None:
     """Write a whole file with mode 0600, or leave what was there. Raises OSError."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
