@@ -164,8 +164,8 @@ int ask(int function, void *handle, u64 key, Got *got)
 
 int ask_host(int function, Got *got)
 {
-    calls_count(function, NULL);
     load();
+    calls_count(function, NULL);
     got->now = now();
     suffer(host.system.slots[function].trouble, got->now);
     return look(&host.system.slots[function], ANY_KEY, got);

@@ -33,8 +33,8 @@ class Script:
         """The file."""
         out = [f"cards {len(self.profiles)}", (PROFILES / "host.txt").read_text()]
         for name in dict.fromkeys(self.profiles):
-            indices = ",".join(str(index) for index, found in enumerate(self.profiles) if found == name)
-            out.append((PROFILES / f"{name}.txt").read_text().replace("[profile", f"[{indices}").replace("%", indices))
+            indices = [index for index, found in enumerate(self.profiles) if found == name]
+            out.append(_for_cards((PROFILES / f"{name}.txt").read_text(), indices))
         return "\n".join([*out, *self._lines]) + "\n"
 
     def write(self, path: Path) -> Path:
@@ -60,6 +60,15 @@ class Script:
         """The same as numbers; only for plain ones."""
         text = re.sub(r'"[^"]*"', "", self.value(card, name))
         return [card if word == "index" else int(word, 0) for word in text.split()]
+
+
+def _for_cards(profile: str, indices: list[int]) -> str:
+    """A profile whose sections "[profile]" and "[profile/1]" name these cards."""
+
+    def section(found: re.Match[str]) -> str:
+        return "[" + ",".join(f"{index}{found.group(1)}" for index in indices) + "]"
+
+    return re.sub(r"\[profile([/\d]*)\]", section, profile)
 
 
 def _holds(section: str, card: int) -> bool:
