@@ -55,6 +55,7 @@ ACTIONS: tuple[Action, ...] = (
         lambda: _("cards or table"),
         footer=2,
         group=_look,
+        needs="cards",
     ),
     Action(
         "detail",
@@ -64,6 +65,7 @@ ACTIONS: tuple[Action, ...] = (
         lambda: _("everything about one card"),
         footer=1,
         group=_look,
+        needs="cards",
     ),
     Action(
         "findings",

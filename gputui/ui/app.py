@@ -87,7 +87,7 @@ class DashboardApp(App[int]):
         self._paused_at: float | None = None
         self._reading: int | None = None
         self._draw_due = False
-        self._cost = OwnCost() if live else None
+        self._cost = OwnCost()
         self._show_cost = False
 
     def on_mount(self) -> None:
@@ -201,7 +201,8 @@ class DashboardApp(App[int]):
         """Whether an action can do something now; others are not in footer, help or palette."""
         needs = {
             "": True,
-            "judge": self._judge is not None,
+            "judge": self._judge is not None and self.shown.problem is None,
+            "cards": bool(self.shown.cards),
             "export": self._export is not None,
             "demo": self.can_simulate,
         }
@@ -209,7 +210,7 @@ class DashboardApp(App[int]):
 
     def cost_rows(self, width: int) -> list[Row]:
         """The line about our own cost, when it is asked for."""
-        if not self._show_cost or self._cost is None:
+        if not self._show_cost:
             return []
         return [self._cost.row(self.source.fleet.cost, width)]
 

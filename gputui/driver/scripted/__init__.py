@@ -16,6 +16,8 @@ def check(name: str) -> None:
     load(name)
 
 
-def open_source(name: str, clock: Callable[[], float] = time.monotonic) -> ScriptedSource:
+def open_source(
+    name: str, clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time
+) -> ScriptedSource:
     """The host of this name, or of this scenario file. Time 0 of its script is the moment it is opened."""
-    return ScriptedSource(load(name), clock)
+    return ScriptedSource(load(name), clock, wall)

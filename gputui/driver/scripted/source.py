@@ -34,10 +34,15 @@ class ScriptedSource:
     source = "simulated"
     simulated = True
 
-    def __init__(self, scenario: Scenario, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
         self.scenario: str | None = scenario.name
         self._script = scenario
-        self._clock = clock
+        self._clock, self._wall = clock, wall
         self._opened = 0.0
         self._cards = {card.uuid: _Simulated(card, number, scenario) for number, card in enumerate(scenario.cards)}
         self._told: set[int] = set()
@@ -93,7 +98,7 @@ class ScriptedSource:
             if happening.xid is not None and happening.t <= self.elapsed and number not in self._told:
                 self._told.add(number)
                 uuid = None if happening.card is None else self._script.cards[happening.card].uuid
-                out.append(Event(time.time(), "xid", uuid, str(happening.xid)))
+                out.append(Event(self._wall(), "xid", uuid, str(happening.xid)))
         return out
 
     def host(self, slow: bool) -> Mapping[str, Reading]:
@@ -192,9 +197,10 @@ class _Simulated:
         memory_load = round(moment.load * 0.62)
         used = self._memory_used(moment)
         total, reserved = self._number("memory.total"), self._number("memory.reserved")
+        clock = min(round(moment.clock / 15) * 15, int(self._number("clocks.max.sm") or 1_000_000))
         out: dict[str, Reading] = {
-            "clocks.current.sm": round(moment.clock / 15) * 15,
-            "clocks.current.graphics": round(moment.clock / 15) * 15,
+            "clocks.current.sm": clock,
+            "clocks.current.graphics": clock,
             "clocks.current.memory": round(moment.memory_clock),
             "pstate": moment.pstate,
             "clocks_event_reasons.mask": moment.mask,
@@ -230,6 +236,9 @@ class _Simulated:
                 "power.limit": body.limit,
                 "total_energy_consumption": round(self._energy_j, 1),
                 "temperature.memory": round(moment.temperature + 8 + 6 * moment.load / 100),
+                "temperature.gpu.tlimit": _ABSENT
+                if "temperature.tlimit.slowdown" not in self._fixed
+                else 87 - round(moment.temperature),
                 "fan.speed": round(moment.fan) if body.fan else _ABSENT,
                 "utilization.encoder": 0,
                 "utilization.decoder": 0,

@@ -67,6 +67,8 @@ def badge(card: Card, findings: Sequence[Finding], now: float) -> tuple[str, str
         for finding in findings:
             if finding.severity is severity:
                 return f"{word} {finding.id}", role
+    if any(finding.id == "power-limited" for finding in findings):
+        return _("power-limited (normal)"), "good"
     return reason_word(card), "good"
 
 
@@ -157,6 +159,8 @@ def _clock(picture: Picture) -> Row:
     state = text(card.get("pstate")) or ""
     tail = (_("of {top:.0f}").format(top=top) if top else "").ljust(9) + state
     value = whole(number(card.get("clocks.current.sm")), "MHz")
+    if card.state not in (State.OK, State.ASLEEP) and card.age_s is not None:
+        tail = _("{age} old").format(age=ago(card.age_s))
     return _line(picture, "SM", value, _cells(picture, "clocks.current.sm", top), tail)
 
 

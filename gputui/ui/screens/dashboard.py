@@ -21,7 +21,8 @@ class DashboardScreen(Place):
     place = "dashboard"
     DEFAULT_CSS = """
     DashboardScreen > #headline, DashboardScreen > #heading, DashboardScreen > #cost { display: none; }
-    DashboardScreen > .shown { display: block; }
+    DashboardScreen > #headline.shown, DashboardScreen > #heading.shown { display: block; }
+    DashboardScreen > #cost.shown { display: block; }
     DashboardScreen > #notice { height: 1fr; }
     DashboardScreen > CardsView, DashboardScreen > TableView { display: none; }
     DashboardScreen > CardsView.shown, DashboardScreen > TableView.shown { display: block; }
@@ -81,7 +82,8 @@ class DashboardScreen(Place):
         table_view.set_class(table, "shown")
         self._show("heading", [table_view.heading(width)] if table else [])
         if table:
-            table_view.draw(scene)
+            if not table_view.draw(scene):
+                self.dashboard.draw_after_layout()
         else:
             room = height - 2 - (1 if headline else 0)
             cards_view.lay_out(len(scene.frame.cards), width, room)

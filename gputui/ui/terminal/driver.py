@@ -10,6 +10,7 @@ import codecs
 import functools
 import os
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 from textual.drivers import linux_driver
@@ -62,13 +63,20 @@ class EdgeDriver(LinuxDriver):
         super().close()
         self.on_screen = False
 
-    def discard_output(self) -> None:
-        """Write nothing any more, without waiting for what is under way."""
+    def _disable_mouse_support(self) -> None:
+        """Also take back the reports in pixels, which textual 8.2 leaves on."""
+        super()._disable_mouse_support()
+        if self._mouse_pixels:
+            self.write("\x1b[?1016l")
+
+    def forget_output(self) -> threading.Thread | None:
+        """Let the writer end after the write that is under way. Returns it, to be waited for."""
         queue = getattr(self._writer_thread, "_queue", None)
         if queue is not None:
             with queue.mutex:
                 queue.queue.clear()
             queue.put_nowait(None)
+        return self._writer_thread
 
     def _get_terminal_size(self) -> tuple[int, int]:
         """(columns, rows): of the window, else what COLUMNS and LINES say, else 80×24.

@@ -65,6 +65,7 @@ class _Edge:
         self._handlers: dict[int, Any] = {}
         self._thread_hook = threading.excepthook
         self._signal = 0
+        self._cut_off = False
         self.error: BaseException | None = None
 
     @property
@@ -120,7 +121,6 @@ class _Edge:
         driver = self._driver
         if driver is not None and driver.on_screen:
             driver.exit_event.set()  # or its input thread keeps the process alive
-            driver.discard_output()
             terminal = self._put_back("")
             os.dup2(terminal, 2)
             os.close(terminal)
@@ -151,8 +151,8 @@ class _Edge:
 
     def _thread_failed(self, about: threading.ExceptHookArgs) -> None:
         """A thread broke; its traceback must not be written over the screen."""
-        if isinstance(about.exc_value, OSError) and self._terminal_is_gone():
-            return  # `_watch` ends the program
+        if isinstance(about.exc_value, OSError) and (self._cut_off or self._terminal_is_gone()):
+            return  # the writer, in `_put_back`, or while `_watch` ends the program
         if about.exc_value is not None:
             self.failed(about.exc_value)
 
@@ -208,10 +208,18 @@ class _Edge:
         terminal = os.dup(2)
         waits = os.get_blocking(terminal)
         try:
-            # A write under way ends with the flush, since it must not wait any more, and the next goes nowhere.
+            self._cut_off = True
             os.set_blocking(terminal, False)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            writer = self._driver.forget_output() if self._driver is not None else None
             termios.tcflush(terminal, termios.TCOFLUSH)
+            # A write under way holds the terminal and sleeps on; starting the flow wakes it up. It fills the room once
+            # more and ends, since it must not wait any longer. Only then nothing comes after what restores.
+            termios.tcflow(terminal, termios.TCOOFF)
+            termios.tcflow(terminal, termios.TCOON)
+            if writer is not None:
+                writer.join(LAST_WORDS_S)
+                termios.tcflush(terminal, termios.TCOFLUSH)
             _offer(terminal, (_RESTORE + sentence).encode("utf-8", "replace"))
         except (OSError, termios.error):
             pass  # the terminal is gone

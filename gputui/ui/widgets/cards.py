@@ -147,12 +147,12 @@ class TableView(VerticalScroll, can_focus=False):
     def compose(self) -> ComposeResult:
         yield TableBody(grows=True)
 
-    def draw(self, scene: Scene) -> None:
-        """Show the lines."""
+    def draw(self, scene: Scene) -> bool:
+        """Show the lines. False when the view has just been opened and has no size yet."""
         body = self.query_one(TableBody)
         width = body.size.width
         if width < 8:
-            return
+            return False
         body.show(
             [
                 table_row(
@@ -166,6 +166,7 @@ class TableView(VerticalScroll, can_focus=False):
                 for card in scene.frame.cards
             ]
         )
+        return True
 
     def heading(self, width: int) -> tuple[tuple[str, str], ...]:
         """The line above."""
