@@ -25,5 +25,9 @@ def terminal(tmp_path: Any) -> Iterator[Any]:
         return opened[-1]
 
     yield start
+    left = []
     for one in opened:
+        if one.status is not None:
+            left += one.survivors()
         one.close()
+    assert not left, "processes were left behind"

@@ -13,11 +13,19 @@ import struct
 import sys
 import termios
 import time
+import uuid
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from tests.pty.screen import Screen
+
 ROOT = Path(__file__).resolve().parents[2]
 SYNC_QUERY, SYNC_ANSWER = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
+RESIZE_QUERY, RESIZE_ANSWER = b"\x1b[?2048$p", b"\x1b[?2048;2$y"
+FRAME = b"\x1b[?2026h"
+"""Textual begins each update with it, once the terminal has said that it knows synchronized output."""
+MARK = "GPUTUI_TEST_RUN"
+"""A variable every process of a run inherits, so that none is overlooked, whoever its parent is by now."""
 MODES = (1000, 1002, 1003, 1004, 1006, 1015, 1016, 1049, 2004, 2026, 2048)
 
 
@@ -40,6 +48,22 @@ def children_of(pid: int) -> list[int]:
     return found
 
 
+def carrying(mark: str) -> list[int]:
+    """Every living process of the run with this mark."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            environment = (entry / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if wanted in environment:
+            found.append(int(entry.name))
+    return found
+
+
 class Terminal:
     """A program under a pseudo-terminal of a given size."""
 
@@ -51,10 +75,15 @@ class Terminal:
         command: list[str] | None = None,
         before: Callable[[], None] | None = None,
         bytes_per_s: int | None = None,
+        in_band_resize: bool = False,
     ) -> None:
         self.output = b""
+        self.mark = uuid.uuid4().hex
+        self.size = size
+        self._resized_at = 0
+        self._in_band_resize = in_band_resize
+        environment = {**(environment or {}), MARK: self.mark}
         self.status: int | None = None
-        self._left: bytes = b""
         self._rate = bytes_per_s
         self._allowance = 0.0
         self._read_at = time.monotonic()
@@ -89,6 +118,7 @@ class Terminal:
     def resize(self, size: tuple[int, int]) -> None:
         """Give the window another size (columns, rows)."""
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+        self.size, self._resized_at = size, len(self.output)
         if self.status is None and self.output:
             os.kill(self.pid, signal.SIGWINCH)
 
@@ -116,6 +146,8 @@ class Terminal:
             self.output += data
             if SYNC_QUERY in data:
                 os.write(self.fd, SYNC_ANSWER)
+            if self._in_band_resize and RESIZE_QUERY in data:
+                os.write(self.fd, RESIZE_ANSWER)
 
     def _may_read(self, left: float) -> bool:
         """On a slow link: wait until a byte may be taken."""
@@ -143,6 +175,17 @@ class Terminal:
         """What was written, without escape sequences."""
         plain = self.output[since:].decode("utf-8", "replace")
         return re.sub(r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b[@-_]|\x1b[()].", "", plain)
+
+    def screen(self) -> Screen:
+        """What the terminal shows, as far as it was drawn since the last resize."""
+        return Screen(*self.size).feed(self.output[self._resized_at :])
+
+    def survivors(self, seconds: float = 3.0) -> list[int]:
+        """Processes of this run that are still there after so many seconds."""
+        until = time.monotonic() + seconds
+        while (left := carrying(self.mark)) and time.monotonic() < until:
+            time.sleep(0.02)
+        return left
 
     def press(self, keys: str) -> None:
         """Type."""
@@ -187,7 +230,7 @@ class Terminal:
     def close(self) -> None:
         """End whatever is left."""
         if self.status is None:
-            for pid in [*children_of(self.pid), self.pid]:
+            for pid in {*carrying(self.mark), self.pid}:
                 try:
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
