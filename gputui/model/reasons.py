@@ -55,8 +55,11 @@ _CAUSE: dict[str, Cause] = {
 
 def words(mask: int) -> tuple[str, ...]:
     """The active reasons as nvidia-smi's words; bits nobody has named come last, together, as one hex word."""
-    if mask & 0xC0:
-        mask &= ~0x8
+    return names(mask & ~0x8 if mask & 0xC0 else mask)
+
+
+def names(mask: int) -> tuple[str, ...]:
+    """The same for a mask in which every bit counts: the reasons a card can have."""
     named = [word for bit, word in BITS.items() if mask & bit]
     unknown = mask & ~sum(BITS)
     if unknown:

@@ -36,7 +36,7 @@ from gputui.host.processes import Claim, ProcessWatch
 from gputui.model.card import MigDevice, Process, State
 from gputui.model.catalog import FAST_NAMES
 from gputui.model.reading import NOT_ASKED, Absent, Reading, Why, number
-from gputui.model.reasons import words
+from gputui.model.reasons import names, words
 
 RARE_S = 30.0
 MIG_S = 10.0
@@ -181,7 +181,7 @@ class CardReader:
         code, mask, _ = self.asker.first(SUPPORTED_REASONS)
         supported: Reading
         if code == nvml.SUCCESS:
-            supported = words(mask) if isinstance(mask, int) else Absent(Why.UNSUPPORTED)
+            supported = names(mask) if isinstance(mask, int) else Absent(Why.UNSUPPORTED)
         else:
             supported = convert.absent("clocks_event_reasons.supported", code, self._nature)
         return {
