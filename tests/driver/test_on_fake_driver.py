@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import json
 import time
 from ctypes.util import find_library
 from pathlib import Path
@@ -85,6 +85,19 @@ def test_eight_cards_are_read_as_the_script_has_them(eight):
     assert eight.fleet.driver.version == "590.48.01"
     assert eight.fleet.driver.cuda == "13.1"
     assert list(eight.fleet.events) == []
+
+
+def test_status_as_json_has_the_same_values(tmp_path, library):
+    script = fake_readings.script()
+    done = gputui(tmp_path, library, script, "status", "--json")
+    found = json.loads(done.stdout)
+    assert done.stderr == ""
+    assert [card["uuid"] for card in found["gpus"]] == UUIDS
+    for number, card in enumerate(found["gpus"]):
+        for name, key, item, factor, _ in fake_readings.ROWS:
+            assert card["readings"][name]["value"] == pytest.approx(script.numbers(number, key)[item] * factor), name
+        for name in fake_readings.ABSENT:
+            assert card["readings"][name]["absent"] == "unsupported", name
 
 
 def test_a_refresh_costs_at_most_twelve_calls_a_card(eight):
@@ -183,7 +196,7 @@ def test_a_thousand_ticks_leave_nothing_behind(play):
 
 def descriptors(pid: int) -> list[str]:
     """What a process has open, by kind: the number of a pipe says nothing."""
-    return sorted(os.readlink(entry).partition(":[")[0] for entry in Path(f"/proc/{pid}/fd").iterdir())
+    return sorted(str(entry.readlink()).partition(":[")[0] for entry in Path(f"/proc/{pid}/fd").iterdir())
 
 
 def resident_kib(pid: int) -> int:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 PROFILES = Path(__file__).with_name("profiles")
-NAMES = tuple(sorted(path.stem for path in PROFILES.glob("*.txt")))
+NAMES = tuple(sorted(path.stem for path in PROFILES.glob("*.txt") if path.stem != "host"))
 
 
 class Script:
