@@ -148,3 +148,22 @@ def test_cut_off_anywhere_it_is_readings_or_a_sentence(path, tmp_path):
         cut.write_bytes(data[:size])
         said = sentence(cut)
         assert said is None or str(cut) in said
+
+
+MIG = [f for f in READABLE if "-mig__" in f.name or "a100-sxm4" in f.name]
+
+
+@pytest.mark.parametrize("path", MIG, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    ("expect", "severity", "code"), [("any", "info", 0), ("slice", "info", 0), ("whole", "fail", 1)]
+)
+def test_a_slice_is_a_fault_only_where_the_whole_card_was_promised(path, expect, severity, code, capsys):
+    assert main(["inspect", "--json", "--expect", expect, str(path)]) == code
+    found = {f["id"]: f["severity"] for f in json.loads(capsys.readouterr().out)["findings"]}
+    assert found["slice-mig"] == severity
+
+
+@pytest.mark.parametrize("path", READABLE, ids=lambda path: path.name)
+def test_no_warning_on_a_healthy_machine_either(path, capsys):
+    data = inspected(path, capsys)
+    assert not [finding["id"] for finding in data["findings"] if finding["severity"] == "warn"]
