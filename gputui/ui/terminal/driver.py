@@ -11,6 +11,7 @@ import functools
 import os
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 from textual.drivers import linux_driver
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
     from textual.app import App
 
 SIZE_UNKNOWN = (80, 24)
+MOST_WAITING = 3
+"""Writes that may wait behind the one under way: with synchronized output a frame is three."""
+SYNC_START = "\x1b[?2026h"
+LONGEST_CONTROL = 64
+"""Characters. What is longer is a frame; modes and queries are all shorter, and are never left out."""
+BEHIND_S = 0.15
+"""A burst, such as a change of screens, is written in less."""
+CAUGHT_UP_S = 0.1
 MOST_ODD_INPUT = 1000
 """Times the reading of keys is taken up again before it counts as a mistake of ours."""
 
@@ -45,6 +54,8 @@ class EdgeDriver(LinuxDriver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self.on_screen = False
         """The terminal is in the modes a screen needs, and somebody must put it back."""
+        self._left_out = False
+        self._in_time = 0.0
 
     def start_application_mode(self) -> None:
         """Take the terminal. Not when we were sent on in the background: then textual goes back to sleep."""
@@ -55,8 +66,34 @@ class EdgeDriver(LinuxDriver):
         queue = getattr(self._writer_thread, "_queue", None)
         if queue is not None:
             # Its 30 writes fill up while a terminal is stalled, and then the event loop waits: no key is heard, no
-            # sample taken. Nothing piles up without it, as frames are left out while one is waiting.
+            # sample taken. Nothing piles up without it, since `write` leaves frames out.
             queue.maxsize = 0
+
+    def write(self, data: str) -> None:
+        """Write, unless it is a frame and the terminal is behind: a key that draws a screen must not queue up another
+        one on a slow link. When the terminal has caught up, the screen is drawn whole.
+        """
+        queue = getattr(self._writer_thread, "_queue", None)
+        now = time.monotonic()
+        if queue is None or queue.qsize() <= MOST_WAITING:
+            self._in_time = now
+        frame = len(data) > LONGEST_CONTROL or data == SYNC_START
+        if frame and now - self._in_time > BEHIND_S:
+            if not self._left_out:
+                self._left_out = True
+                self._loop.call_later(CAUGHT_UP_S, self._catch_up)
+            return
+        super().write(data)
+
+    def _catch_up(self) -> None:
+        queue = getattr(self._writer_thread, "_queue", None)
+        if not self.on_screen:
+            self._left_out = False
+        elif queue is not None and queue.qsize():
+            self._loop.call_later(CAUGHT_UP_S, self._catch_up)
+        else:
+            self._left_out = False
+            self._app.refresh()
 
     def close(self) -> None:
         """Textual waits here until everything is written; then the terminal is back."""
