@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from gputui.findings.evidence import Evidence, Judgement, NotJudged
 from gputui.findings.registry import CARD, RULES, Rule
@@ -20,8 +21,9 @@ def judge(evidence: Evidence, rules: Iterable[Rule] | None = None) -> Judgement:
     families.load()
     found: list[Finding] = []
     skipped: list[NotJudged] = []
+    memos: list[dict[Any, Any]] = [{} for _card in evidence.frame.cards]
     for rule in RULES.values() if rules is None else rules:
-        for outcome in _outcomes(rule, evidence):
+        for outcome in _outcomes(rule, evidence, memos):
             if isinstance(outcome, Finding):
                 found.append(outcome)
             elif isinstance(outcome, NotJudged):
@@ -30,9 +32,10 @@ def judge(evidence: Evidence, rules: Iterable[Rule] | None = None) -> Judgement:
     return Judgement(tuple(_ordered(_fold(found))), tuple(skipped), required)
 
 
-def _outcomes(rule: Rule, evidence: Evidence) -> list[Finding | NotJudged | None]:
+def _outcomes(rule: Rule, evidence: Evidence, memos: list[dict[Any, Any]]) -> list[Finding | NotJudged | None]:
     if rule.scope == CARD:
-        return [rule.check(CardView(evidence, rule.id, card)) for card in evidence.frame.cards]
+        cards = zip(evidence.frame.cards, memos, strict=True)
+        return [rule.check(CardView(evidence, rule.id, card, memo=memo)) for card, memo in cards]
     return [rule.check(HostView(evidence, rule.id))]
 
 

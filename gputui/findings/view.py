@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any
 
 from gputui.findings.evidence import Evidence, Expect, NotJudged, ProbeResult
@@ -25,10 +25,14 @@ sample after nvmlInit with nothing running (driver 595.80)."""
 
 @dataclass(frozen=True)
 class View:
-    """What every rule sees, of the host or of a card."""
+    """What every rule sees, of the host or of a card.
+
+    memo: what one rule worked out, kept for the next on the same card.
+    """
 
     evidence: Evidence
     rule_id: str
+    memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False, kw_only=True)
 
     @property
     def frame(self) -> Frame:
@@ -126,10 +130,13 @@ class CardView(View):
         """The card's history, read only."""
         return self.evidence.histories.get(self.card.uuid)
 
-    @cached_property
+    @property
     def match(self) -> Match:
         """Which reference card this is."""
-        return match_of(self.card)
+        if "match" not in self.memo:
+            self.memo["match"] = match_of(self.card)
+        found: Match = self.memo["match"]
+        return found
 
     @property
     def spec(self) -> CardSpec | None:
@@ -157,6 +164,13 @@ class CardView(View):
 
     def series(self, name: str, seconds: float) -> list[tuple[float, float]]:
         """(monotonic time, value) of the last `seconds`, without the first two seconds of the session."""
+        key = (name, seconds)
+        if key not in self.memo:
+            self.memo[key] = self._series(name, seconds)
+        found: list[tuple[float, float]] = self.memo[key]
+        return found
+
+    def _series(self, name: str, seconds: float) -> list[tuple[float, float]]:
         history = self.history
         if history is None or history.newest is None:
             return []
@@ -225,16 +239,18 @@ def match_of(card: Card) -> Match:
     """Look the card up in the reference: PCI device id first, then name, then shape."""
     multiprocessors, memory = number(card.get("multiprocessor_count")), number(card.get("memory.total"))
     capability = text(card.get("compute_cap"))
-    return find(
-        _hex(card.get("pci.device_id")),
-        _hex(card.get("pci.sub_device_id")),
-        card.name,
-        Shape(
-            sm_count=None if multiprocessors is None else int(multiprocessors),
-            memory_mib=None if memory is None else int(memory),
-            compute_capability=capability,
-        ),
+    shape = Shape(
+        sm_count=None if multiprocessors is None else int(multiprocessors),
+        memory_mib=None if memory is None else int(memory),
+        compute_capability=capability,
     )
+    return _find(_hex(card.get("pci.device_id")), _hex(card.get("pci.sub_device_id")), card.name, shape)
+
+
+@lru_cache(maxsize=256)
+def _find(device: int | None, subsystem: int | None, name: str, shape: Shape) -> Match:
+    """`find`, remembered: the same cards are asked about every few seconds."""
+    return find(device, subsystem, name, shape)
 
 
 def _hex(reading: Reading) -> int | None:

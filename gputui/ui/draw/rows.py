@@ -63,20 +63,24 @@ def first_difference_from_right(old: Row, new: Row) -> int:
     """
     if old == new:
         return 0
-    before, after = _cells(old), _cells(new)
-    end = max(len(before), len(after))
-    if len(before) != len(after):
-        return end
-    while end > 0 and before[end - 1] == after[end - 1]:
-        end -= 1
-    return end
+    left, right = len(old), len(new)
+    same = 0
+    while left and right and old[left - 1] == new[right - 1]:
+        left, right = left - 1, right - 1
+        same += cell_len(new[right][0])
+    before, after = width_of(old[:left]), width_of(new[:right])
+    if before != after:
+        return max(before, after) + same
+    if left and right and old[left - 1][1] == new[right - 1][1]:
+        after -= cell_len(_common_end(old[left - 1][0], new[right - 1][0]))
+    return after
 
 
-def _cells(row: Row) -> list[tuple[str, str]]:
-    """A row as one entry a cell; the second cell of a wide character is empty text."""
-    out: list[tuple[str, str]] = []
-    for text, role in row:
-        for character in text:
-            out.append((character, role))
-            out.extend([("", role)] * (cell_len(character) - 1))
-    return out
+def _common_end(first: str, second: str) -> str:
+    """The longest text that both end with."""
+    length = 0
+    for one, other in zip(reversed(first), reversed(second), strict=False):
+        if one != other:
+            break
+        length += 1
+    return second[len(second) - length :]
