@@ -20,7 +20,8 @@ from pathlib import Path
 from tests.pty.screen import Screen
 
 ROOT = Path(__file__).resolve().parents[2]
-SYNC_QUERY, SYNC_ANSWER = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
+ANSWERS = {b"\x1b[?2026$p": b"\x1b[?2026;2$y", b"\x1b[6n": b"\x1b[1;1R", b"\x1b[c": b"\x1b[?62;22c"}
+"""What a terminal of today answers: synchronized output is known, where the cursor is, what it is."""
 RESIZE_QUERY, RESIZE_ANSWER = b"\x1b[?2048$p", b"\x1b[?2048;2$y"
 FRAME = b"\x1b[?2026h"
 """Textual begins each update with it, once the terminal has said that it knows synchronized output."""
@@ -123,7 +124,7 @@ class Terminal:
             os.kill(self.pid, signal.SIGWINCH)
 
     def pump(self, seconds: float = 0.05) -> None:
-        """Read what there is, answering the one question textual asks."""
+        """Read what there is, and answer what a terminal answers."""
         until = time.monotonic() + seconds
         while True:
             left = until - time.monotonic()
@@ -144,8 +145,8 @@ class Terminal:
                 return
             self._allowance -= len(data)
             self.output += data
-            if SYNC_QUERY in data:
-                os.write(self.fd, SYNC_ANSWER)
+            for query, answer in ANSWERS.items():
+                os.write(self.fd, answer * data.count(query))
             if self._in_band_resize and RESIZE_QUERY in data:
                 os.write(self.fd, RESIZE_ANSWER)
 
@@ -174,7 +175,7 @@ class Terminal:
     def text(self, since: int = 0) -> str:
         """What was written, without escape sequences."""
         plain = self.output[since:].decode("utf-8", "replace")
-        return re.sub(r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b[@-_]|\x1b[()].", "", plain)
+        return re.sub(r"\x1b[P\]].*?(?:\x1b\\|\x07)|\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b[@-_]|\x1b[()].", "", plain)
 
     def screen(self) -> Screen:
         """What the terminal shows, as far as it was drawn since the last resize."""
