@@ -81,6 +81,53 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "events", ("l",), "l", lambda: _("events"), lambda: _("what happened, with times"), ("dashboard",), 6, _look
     ),
+    Action(
+        "filter",
+        ("slash",),
+        "/",
+        lambda: _("filter"),
+        lambda: _("show only cards such as temp>80, state!=ok, reason=heat; esc shows all"),
+        footer=7,
+        group=_look,
+        needs="cards",
+    ),
+    Action(
+        "clear_filter",
+        ("escape",),
+        "esc",
+        lambda: _("all cards"),
+        lambda: _("take the filter away"),
+        footer=0,
+        group=_look,
+        needs="filter",
+    ),
+    Action(
+        "sort_previous",
+        ("less_than_sign",),
+        "<",
+        lambda: _("sort before"),
+        lambda: _("sort by what comes before: index, name, state, clock, power, …"),
+        group=_look,
+        needs="cards",
+    ),
+    Action(
+        "sort_next",
+        ("greater_than_sign",),
+        ">",
+        lambda: _("sort next"),
+        lambda: _("sort by what comes next"),
+        group=_look,
+        needs="cards",
+    ),
+    Action(
+        "sort_turn",
+        ("r",),
+        "r",
+        lambda: _("reverse"),
+        lambda: _("sort the other way round"),
+        group=_look,
+        needs="cards",
+    ),
     Action("cost", ("i",), "i", lambda: _("own cost"), lambda: _("what this program itself costs"), group=_look),
     Action(
         "previous", ("up", "k"), "↑ k", lambda: _("up"), lambda: _("one card, or one line, up"), EVERYWHERE, group=_move

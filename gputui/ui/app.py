@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.style import Style
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.screen import Screen
 
 from gputui.driver.source import Source
@@ -18,8 +18,10 @@ from gputui.model.finding import Finding
 from gputui.model.history import History
 from gputui.text import _
 from gputui.ui import actions, theme
+from gputui.ui.choice import Choice
 from gputui.ui.cost import OwnCost
 from gputui.ui.draw.rows import Row
+from gputui.ui.parts.choosing import Choosing
 from gputui.ui.screens.base import Place
 from gputui.ui.screens.dashboard import DashboardScreen
 from gputui.ui.screens.detail import DetailScreen
@@ -36,7 +38,7 @@ Judge = Callable[[Frame, Mapping[str, History]], tuple[Sequence[Finding], Sequen
 """The rules: what to show now, and what appeared or went since the last time."""
 
 
-class DashboardApp(App[int]):
+class DashboardApp(Choosing):
     """Draws frames, decides nothing."""
 
     CSS = "Screen { background: $background; } Lines { background: $background; }"
@@ -73,6 +75,7 @@ class DashboardApp(App[int]):
         self.view: str | None = None
         self.selected: str | None = None
         self.note = ""
+        self.choice = Choice()
         self.findings: tuple[Finding, ...] = ()
         self.findings_by_card: dict[str, list[Finding]] = {}
         self.histories: dict[str, History] = {}
@@ -155,9 +158,8 @@ class DashboardApp(App[int]):
         for card in self.shown.cards:
             if card.uuid not in self.histories and (history := fleet.history(card.uuid)) is not None:
                 self.histories[card.uuid] = history
-        if self.shown.card(self.selected or "") is None:
-            self.selected = self.shown.cards[0].uuid if self.shown.cards else None
         self._rejudge()
+        self.choose_cards()
 
     def _rejudge(self) -> None:
         """Ask the rules every few seconds, and at once when a card changes its state."""
@@ -203,6 +205,7 @@ class DashboardApp(App[int]):
             "": True,
             "judge": self._judge is not None and self.shown.problem is None,
             "cards": bool(self.shown.cards),
+            "filter": self.choice.filter.condition is not None,
             "export": self._export is not None,
             "demo": self.can_simulate,
         }
@@ -226,18 +229,6 @@ class DashboardApp(App[int]):
             self.action_detail()
         self.draw_soon()
 
-    def select_by(self, step: int) -> None:
-        """Select the card so many places on."""
-        cards = self.shown.cards
-        if not cards:
-            return
-        at = next((n for n, card in enumerate(cards) if card.uuid == self.selected), 0)
-        position = min(len(cards) - 1, max(0, at + step))
-        self.selected = cards[position].uuid
-        if isinstance(self.screen, DashboardScreen):
-            self.screen.reveal(position)
-        self.draw_soon()
-
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """The palette: every action that works here."""
         place = screen.place if isinstance(screen, Place) else "dashboard"
@@ -245,11 +236,8 @@ class DashboardApp(App[int]):
             if place in action.places and self.allowed(action) and action.id != "command_palette":
                 yield SystemCommand(action.title(), action.help(), getattr(self, f"action_{action.id}"))
 
-    def _place(self) -> Place | None:
-        return self.screen if isinstance(self.screen, Place) else None
-
     def action_help(self) -> None:
-        place = self._place()
+        place = self.place()
         if place is not None and place.place != "help":
             self.push_screen(HelpScreen(place.place))
 
@@ -279,27 +267,27 @@ class DashboardApp(App[int]):
             self.draw_soon()
 
     def action_previous(self) -> None:
-        if place := self._place():
+        if place := self.place():
             place.move(-1)
 
     def action_next(self) -> None:
-        if place := self._place():
+        if place := self.place():
             place.move(1)
 
     def action_page_up(self) -> None:
-        if place := self._place():
+        if place := self.place():
             place.page(-1)
 
     def action_page_down(self) -> None:
-        if place := self._place():
+        if place := self.place():
             place.page(1)
 
     def action_first(self) -> None:
-        if place := self._place():
+        if place := self.place():
             place.edge(False)
 
     def action_last(self) -> None:
-        if place := self._place():
+        if place := self.place():
             place.edge(True)
 
     def action_pause(self) -> None:

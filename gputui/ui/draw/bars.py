@@ -20,13 +20,16 @@ from gputui.ui.draw.rows import Row, fit, joined
 
 @dataclass(frozen=True)
 class HeaderFacts:
-    """What the header says beside the frame. paused_s: how long the picture has stood still; None when it moves."""
+    """What the header says beside the frame. paused_s: how long the picture has stood still; None when it moves.
+
+    choice: how many cards are shown and in what order, where that is not all of them by index.
+    """
 
     wall: float
     paused_s: float | None = None
     stalled: bool = False
     worker_gone: bool = False
-    note: str = ""
+    choice: Sequence[str] = ()
 
 
 def header_row(frame: Frame, findings: Sequence[Finding], facts: HeaderFacts, width: int) -> Row:
@@ -38,8 +41,11 @@ def header_row(frame: Frame, findings: Sequence[Finding], facts: HeaderFacts, wi
         parts.append((_("PAUSED {age}").format(age=ago(facts.paused_s)), "warn"))
     if facts.worker_gone:
         parts.append((_("reader stopped, R starts it"), "bad"))
+    parts += [(words, "note") for words in facts.choice if words]
     trouble, role = _counts(findings)
     right_parts = [*parts, (trouble, role), (clock_time(facts.wall), "label")]
+    while len(right_parts) > 1 and sum(cell_len(part) + 3 for part, _role in right_parts if part) + 8 > width:
+        right_parts.pop()
     right = " · ".join(part for part, _role in right_parts if part)
     left = _left(frame, width - cell_len(right) - 3)
     gap = max(1, width - cell_len(left) - cell_len(right) - 1)
@@ -103,6 +109,11 @@ def footer_row(keys: Sequence[tuple[str, str]], width: int, note: str = "") -> R
         used += need
     row.append((" " * (width - used), "label"))
     return joined(tuple(row))
+
+
+def no_match_rows(typed: str) -> list[Row]:
+    """What stands in the place of the cards when the filter shows none."""
+    return [(), ((_("  No card matches {filter} now; esc shows all.").format(filter=typed), "value"),)]
 
 
 def notice_rows(frame: Frame, width: int, can_simulate: bool) -> list[Row]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rich.cells import cell_len
 
@@ -15,7 +15,7 @@ from gputui.model.reasons import Cause, cause
 from gputui.text import _
 from gputui.ui.draw.format import ago, clock_time, memory, short_name, whole
 from gputui.ui.draw.rows import Row, fit, joined, right
-from gputui.ui.draw.spark import bucket_s, end_of, spark, strip
+from gputui.ui.draw.spark import Cells, bucket_s
 
 LABEL, VALUE = 5, 9
 FULL_ROWS, COMPACT_ROWS = 6, 3
@@ -32,6 +32,7 @@ class Picture:
     selected: bool
     width: int
     rows: int = FULL_ROWS
+    cells: Cells = field(default_factory=Cells)
 
 
 def state_words(card: Card, now: float) -> str:
@@ -145,8 +146,7 @@ def _cells(picture: Picture, name: str, top: float | None) -> str:
     if history is None or not top:
         return ""
     size = bucket_s(picture.frame.interval_s)
-    end = end_of(history, picture.frame.mono, size)
-    return spark(history.buckets(name, _layout(picture.width).spark, size, end), top)
+    return picture.cells.values(history, name, _layout(picture.width).spark, size, picture.frame.mono, top)
 
 
 def _full(picture: Picture) -> list[Row]:
@@ -229,7 +229,7 @@ def _why(picture: Picture) -> Row:
     size = bucket_s(picture.frame.interval_s)
     cells = ""
     if history is not None:
-        cells = strip(history.causes(_layout(picture.width).spark, size, end_of(history, picture.frame.mono, size)))
+        cells = picture.cells.causes(history, _layout(picture.width).spark, size, picture.frame.mono)
     legend = _("i idle p power h heat b l") if _layout(picture.width).tail >= 25 else ""
     if _layout(picture.width).tail >= 31:
         legend = _("i idle p power h heat b brake")
@@ -254,7 +254,7 @@ def _compact(picture: Picture) -> list[Row]:
     history, size = picture.history, bucket_s(picture.frame.interval_s)
     why = ""
     if history is not None:
-        why = strip(history.causes(cells, size, end_of(history, picture.frame.mono, size)))
+        why = picture.cells.causes(history, cells, size, picture.frame.mono)
     return [
         joined(((fit(" " + figures, width), "value" if alive else "old"),)),
         joined(((" WHY  ", "label"), (fit(why, width - 6), "spark"))),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from gputui.model.history import History
 from gputui.model.reasons import Cause
@@ -23,6 +24,37 @@ def bucket_s(interval_s: float) -> int:
 def end_of(history: History, now: float, size_s: int) -> float:
     """The moment up to which cells are drawn."""
     return now + size_s if history.span_s < SETTLING_S else now
+
+
+class Cells:
+    """Sparklines of one card, remembered until their bucket closes: most ticks draw the same cells again."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, int], tuple[float, float, str]] = {}
+
+    def values(self, history: History, name: str, count: int, size_s: int, now: float, top: float) -> str:
+        """The sparkline of a reading over `count` cells up to now."""
+        end = end_of(history, now, size_s)
+        draw = partial(history.buckets, name, count, size_s, end)
+        return self._get(history, name, count, size_s, now, top, lambda: spark(draw(), top))
+
+    def causes(self, history: History, count: int, size_s: int, now: float) -> str:
+        """The WHY strip of the same cells."""
+        end = end_of(history, now, size_s)
+        return self._get(history, "why", count, size_s, now, 0.0, lambda: strip(history.causes(count, size_s, end)))
+
+    def _get(
+        self, history: History, name: str, count: int, size_s: int, now: float, top: float, draw: Callable[[], str]
+    ) -> str:
+        bucket = now // size_s
+        kept = self._kept.get((name, count))
+        # A sample that is a moment late may still fall into the bucket that has just closed.
+        settled = history.span_s >= SETTLING_S + 2 * size_s and now - bucket * size_s >= 1.5
+        if kept is not None and settled and kept[:2] == (bucket, top):
+            return kept[2]
+        drawn = draw()
+        self._kept[(name, count)] = (bucket, top, drawn)
+        return drawn
 
 
 def spark(values: Sequence[float | None], top: float, floor: float = 0.0) -> str:

@@ -13,7 +13,7 @@ from gputui.text import _
 from gputui.ui.draw.card import badge
 from gputui.ui.draw.format import DASH, gib, short_name
 from gputui.ui.draw.rows import Row, fit, joined, right
-from gputui.ui.draw.spark import bucket_s, end_of, spark, strip
+from gputui.ui.draw.spark import Cells, bucket_s
 
 SPARK = 12
 
@@ -25,6 +25,7 @@ class _Line:
     card: Card
     history: History | None
     frame: Frame
+    cells: Cells
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,7 @@ def _spark(name: str, top: str | float) -> Callable[[_Line], str]:
         if line.history is None or not highest:
             return ""
         size = bucket_s(line.frame.interval_s)
-        end = end_of(line.history, line.frame.mono, size)
-        return spark(line.history.buckets(name, SPARK, size, end), highest)
+        return line.cells.values(line.history, name, SPARK, size, line.frame.mono, highest)
 
     return cell
 
@@ -79,7 +79,7 @@ def _why(line: _Line) -> str:
     if line.history is None:
         return ""
     size = bucket_s(line.frame.interval_s)
-    return strip(line.history.causes(SPARK, size, end_of(line.history, line.frame.mono, size)))
+    return line.cells.causes(line.history, SPARK, size, line.frame.mono)
 
 
 def _link(line: _Line) -> str:
@@ -124,11 +124,17 @@ def heading_row(width: int) -> Row:
 
 
 def table_row(
-    card: Card, history: History | None, frame: Frame, findings: Sequence[Finding], selected: bool, width: int
+    card: Card,
+    history: History | None,
+    frame: Frame,
+    findings: Sequence[Finding],
+    selected: bool,
+    width: int,
+    cells: Cells | None = None,
 ) -> Row:
-    """One card's line, exactly `width` cells."""
+    """One card's line, exactly `width` cells. cells: what was drawn before, to draw less."""
     alive = card.state in (State.OK, State.ASLEEP)
-    line = _Line(card, history, frame)
+    line = _Line(card, history, frame, cells or Cells())
     parts = []
     used = 0
     for column in columns_for(width):

@@ -22,6 +22,7 @@ class Place(Screen[None]):
     """A screen of the dashboard."""
 
     place = "dashboard"
+    AUTO_FOCUS = ""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +42,8 @@ class Place(Screen[None]):
     def draw_bars(self) -> None:
         """Header and footer."""
         app, width = self.dashboard, self.size.width
-        facts = HeaderFacts(app.wall(), app.paused_s, worker_gone=app.reader_gone)
+        choice = (app.choice.count_words(len(app.shown.cards)), app.choice.order_words())
+        facts = HeaderFacts(app.wall(), app.paused_s, worker_gone=app.reader_gone, choice=choice)
         self.query_one("#header", Lines).show([header_row(app.shown, app.findings, facts, width)])
         keys = actions.footer_keys(self.place, app.allowed)
         self.query_one("#footer", Lines).show([footer_row(keys, width, app.note)])

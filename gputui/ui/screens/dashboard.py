@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
+from textual.widgets import Input
 
-from gputui.ui.draw.bars import headline_row, notice_rows
+from gputui.text import _
+from gputui.ui.draw.bars import headline_row, no_match_rows, notice_rows
 from gputui.ui.draw.rows import Row, fit
 from gputui.ui.screens.base import SMALLEST, Place
+from gputui.ui.widgets.asking import FilterInput
 from gputui.ui.widgets.cards import CardsView, Scene, TableView
 from gputui.ui.widgets.lines import Lines
 
@@ -22,7 +25,8 @@ class DashboardScreen(Place):
     DEFAULT_CSS = """
     DashboardScreen > #headline, DashboardScreen > #heading, DashboardScreen > #cost { display: none; }
     DashboardScreen > #headline.shown, DashboardScreen > #heading.shown { display: block; }
-    DashboardScreen > #cost.shown { display: block; }
+    DashboardScreen > #cost.shown, DashboardScreen > #said.shown { display: block; }
+    DashboardScreen > #said { display: none; }
     DashboardScreen > #notice { height: 1fr; }
     DashboardScreen > CardsView, DashboardScreen > TableView { display: none; }
     DashboardScreen > CardsView.shown, DashboardScreen > TableView.shown { display: block; }
@@ -37,6 +41,8 @@ class DashboardScreen(Place):
         yield CardsView()
         yield TableView()
         yield Lines(id="cost")
+        yield Lines(id="said")
+        yield FilterInput()
         yield Lines(id="footer")
 
     def on_mount(self) -> None:
@@ -74,8 +80,11 @@ class DashboardScreen(Place):
         if notice:
             self._alone(notice)
             return
+        if not app.choice.cards:
+            self._alone(no_match_rows(app.choice.filter.typed))
+            return
         self.query_one("#notice").display = False
-        scene = Scene(app.shown, app.histories, app.findings_by_card, app.selected)
+        scene = Scene(app.shown, app.choice.cards, app.histories, app.findings_by_card, app.selected)
         table = self.as_table
         cards_view, table_view = self.query_one(CardsView), self.query_one(TableView)
         cards_view.set_class(not table, "shown")
@@ -85,8 +94,8 @@ class DashboardScreen(Place):
             if not table_view.draw(scene):
                 self.dashboard.draw_after_layout()
         else:
-            room = height - 2 - (1 if headline else 0)
-            cards_view.lay_out(len(scene.frame.cards), width, room)
+            room = height - 2 - (1 if headline else 0) - (1 if self.asking else 0)
+            cards_view.lay_out(len(scene.cards), width, room)
             cards_view.draw(scene)
             if any(panel.size.width == 0 for panel in cards_view.panels):
                 self.dashboard.draw_after_layout()
@@ -105,6 +114,48 @@ class DashboardScreen(Place):
             view.remove_class("shown")
         self._show("heading", [])
         notice.show(rows)
+
+    @property
+    def asking(self) -> bool:
+        """Whether a filter is being typed."""
+        return self.query_one(FilterInput).has_class("shown")
+
+    def ask_filter(self, typed: str) -> None:
+        """Open the line for a filter."""
+        line = self.query_one(FilterInput)
+        line.value = typed
+        line.cursor_position = len(typed)
+        self._ask(True)
+        line.focus()
+        self._explain(typed)
+
+    def stop_asking(self) -> None:
+        """Close the line; the filter stays as it is."""
+        self._ask(False)
+        self._show("said", [])
+        self.set_focus(None)
+
+    def _ask(self, on: bool) -> None:
+        self.query_one(FilterInput).set_class(on, "shown")
+        self.query_one("#footer").display = not on
+
+    def _explain(self, typed: str) -> bool:
+        """Filter by what is typed so far; say what is wrong with it, or what can be typed. True when it is right."""
+        why = self.dashboard.set_filter(typed)
+        words = why or _("Filter, such as temp>80 or state!=ok or reason=heat. enter keeps it, esc shows all.")
+        self._show("said", [((fit(" " + words, self.size.width), "warn" if why else "label"),)])
+        return not why
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter while typing."""
+        if self.asking:
+            self._explain(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Keep the filter, unless it cannot be understood."""
+        if self._explain(event.value):
+            self.stop_asking()
+            self.dashboard.draw_soon()
 
     def scroller(self) -> VerticalScroll:
         """The view that is shown."""

@@ -26,6 +26,7 @@ WATCH_S = 1.0
 LAST_WORDS_S = 0.2
 """How long a terminal that takes nothing is offered the sequences that restore it."""
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+_GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL
 _RESTORE = (
     "\x1b\\\x1b[?2026l\x1b[<u\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?2004l"
     "\x1b[?2048l\x1b[?7h\x1b[0m\x1b[?25h\x1b[?1049l"
@@ -59,8 +60,9 @@ class _Edge:
         self._descriptor = sys.__stdin__.fileno() if sys.__stdin__ is not None else 0
         self._before = termios.tcgetattr(self._descriptor)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._leaving = threading.Event()
-        self._ended = threading.Event()
+        self._wake_read, self._wake_write = os.pipe()
+        self._deadline: float | None = None
+        self._ended = False
         self._ending = threading.Lock()
         self._handlers: dict[int, Any] = {}
         self._thread_hook = threading.excepthook
@@ -85,21 +87,21 @@ class _Edge:
         for number in _SIGNALS:
             self._handlers[number] = signal.signal(number, self._on_signal) or signal.SIG_DFL
         threading.excepthook = self._thread_failed
+        threading.Thread(target=self._watch, name="gputui-terminal", daemon=True).start()
 
     async def main(self, plan: Plan) -> None:
         """Run until the app ends."""
         self._loop = asyncio.get_running_loop()
         self._loop.set_exception_handler(self._callback_failed)
-        threading.Thread(target=self._watch, name="gputui-terminal", daemon=True).start()
         if not self._signal:
             await self._app.run_async(mouse=plan.mouse)
         self.error = self.error or self._app.crash
 
     def hurry(self) -> None:
-        """The app is about to end: after PATIENCE_S it is ended."""
-        if not self._leaving.is_set():
-            self._leaving.set()
-            threading.Thread(target=self._force, name="gputui-leaving", daemon=True).start()
+        """The app is about to end: after PATIENCE_S it is ended. No lock, no thread: a signal handler calls this."""
+        if self._deadline is None:
+            self._deadline = time.monotonic() + PATIENCE_S
+            os.write(self._wake_write, b"!")
 
     def failed(self, error: BaseException) -> None:
         """Something broke that textual does not see: end, and say so afterwards."""
@@ -113,8 +115,8 @@ class _Edge:
     def done(self) -> None:
         """The app has ended: nothing needs to be forced. If it broke half-way, the terminal is put back here."""
         with self._ending:
-            self._leaving.clear()
-            self._ended.set()
+            self._ended = True
+        os.write(self._wake_write, b"!")
         for number, handler in (*self._handlers.items(), (signal.SIGTSTP, signal.SIG_DFL)):
             signal.signal(number, handler)
         threading.excepthook = self._thread_hook
@@ -162,33 +164,39 @@ class _Edge:
         if error is not None and "handle" in context:
             self.failed(error)
 
-    def _terminal_is_gone(self, wait_s: float = 0.0) -> bool:
+    def _terminal_is_gone(self) -> bool:
         poll = select.poll()
         poll.register(self._descriptor, 0)
-        gone = select.POLLHUP | select.POLLERR | select.POLLNVAL
-        return any(what & gone for _descriptor, what in poll.poll(int(wait_s * 1000)))
+        return any(what & _GONE for _descriptor, what in poll.poll(0))
 
     def _watch(self) -> None:
-        """End when the terminal is gone but nobody told us: SIGHUP is ignored under nohup and in some container shells.
+        """In a thread of its own, since the event loop may be the one that waits: end when it is time to.
 
-        Textual's input thread would then spin for ever, and `app.exit` would wait for it. Also start the clock of an
-        exit that textual began by itself, after a crash.
+        That is when an exit takes too long, and when the terminal is gone but nobody told us: SIGHUP is ignored under
+        nohup and in some container shells. Textual's input thread would then spin for ever, and `app.exit` would wait
+        for it. After a crash textual exits by itself, so the clock for that starts here.
         """
-        while not self._ended.is_set():
-            if self._terminal_is_gone(WATCH_S):
-                self._signal = self._signal or signal.SIGHUP
-                self._end(restore=False)
+        poll = select.poll()
+        poll.register(self._descriptor, 0)
+        poll.register(self._wake_read, select.POLLIN)
+        while not self._ended:
+            left_s = WATCH_S if self._deadline is None else self._deadline - time.monotonic()
+            if left_s <= 0:
+                self._end(restore=True)
+                return
+            for descriptor, what in poll.poll(int(left_s * 1000) + 1):
+                if descriptor == self._wake_read:
+                    os.read(self._wake_read, 64)
+                elif what & _GONE:
+                    self._signal = self._signal or signal.SIGHUP
+                    self._end(restore=False)
+                    return
             if self._app.crash is not None:
                 self.hurry()
 
-    def _force(self) -> None:
-        time.sleep(PATIENCE_S)
-        if self._leaving.is_set():
-            self._end(restore=True)
-
     def _end(self, restore: bool) -> None:
         """End the process now, whoever else is still waiting for something."""
-        if not self._ending.acquire(timeout=PATIENCE_S) or self._ended.is_set():
+        if not self._ending.acquire(timeout=PATIENCE_S) or self._ended:
             return  # somebody else is at it
         try:
             self._app.source.stop()

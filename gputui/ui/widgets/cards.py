@@ -13,6 +13,7 @@ from gputui.model.card import Card, Frame
 from gputui.model.finding import Finding
 from gputui.model.history import History
 from gputui.ui.draw.card import COMPACT_ROWS, FULL_ROWS, Picture, card_rows
+from gputui.ui.draw.spark import Cells
 from gputui.ui.draw.table import heading_row, table_row
 from gputui.ui.widgets.lines import Lines
 
@@ -22,9 +23,10 @@ TWO_COLUMNS = 116
 
 @dataclass(frozen=True)
 class Scene:
-    """What the cards are drawn from."""
+    """What the cards are drawn from. cards: those to show, in their order."""
 
     frame: Frame
+    cards: Sequence[Card]
     histories: Mapping[str, History]
     findings: Mapping[str, Sequence[Finding]]
     selected: str | None
@@ -36,10 +38,12 @@ class CardPanel(Lines):
     def __init__(self) -> None:
         super().__init__()
         self.card_uuid = ""
+        self._cells = Cells()
 
     def draw(self, card: Card, scene: Scene, rows: int) -> None:
         """Show the card; a mistake in drawing costs this panel only."""
-        self.card_uuid = card.uuid
+        if self.card_uuid != card.uuid:
+            self.card_uuid, self._cells = card.uuid, Cells()
         width = self.size.width
         if width < 8:
             return
@@ -51,6 +55,7 @@ class CardPanel(Lines):
             card.uuid == scene.selected,
             width,
             rows,
+            self._cells,
         )
         try:
             self.show(card_rows(picture))
@@ -107,7 +112,7 @@ class CardsView(VerticalScroll, can_focus=False):
     def draw(self, scene: Scene) -> None:
         """Show every panel that can be seen."""
         top, height = self.scroll_offset.y, self.size.height
-        for position, (card, panel) in enumerate(zip(scene.frame.cards, self.panels, strict=False)):
+        for position, (card, panel) in enumerate(zip(scene.cards, self.panels, strict=False)):
             y = position // self._columns * self._rows
             if panel.styles.height is None or panel.styles.height.value != self._rows:
                 panel.styles.height = self._rows
@@ -128,7 +133,7 @@ class TableBody(Lines):
 
     def on_click(self, event: Click) -> None:
         """Select the card of the line; a second click opens it."""
-        cards = self.dashboard.shown.cards
+        cards = self.dashboard.choice.cards
         if 0 <= event.y < len(cards):
             self.dashboard.choose(cards[event.y].uuid, event.chain > 1)
 
@@ -143,6 +148,7 @@ class TableView(VerticalScroll, can_focus=False):
 
     def __init__(self) -> None:
         super().__init__(id="table")
+        self._cells: dict[str, Cells] = {}
 
     def compose(self) -> ComposeResult:
         yield TableBody(grows=True)
@@ -162,8 +168,9 @@ class TableView(VerticalScroll, can_focus=False):
                     scene.findings.get(card.uuid, ()),
                     card.uuid == scene.selected,
                     width,
+                    self._cells.setdefault(card.uuid, Cells()),
                 )
-                for card in scene.frame.cards
+                for card in scene.cards
             ]
         )
         return True

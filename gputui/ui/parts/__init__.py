@@ -1,0 +1,1 @@
+"""The app by concern: what a person can do, one module a subject."""
