@@ -25,6 +25,9 @@ SCREENS: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "findings": ("capped-4090", 200, ("f",)),
     "findings-none": ("gb10", 60, ("f",)),
     "events": ("lost-a100", 90, ("l",)),
+    "filter": ("big-64", 60, ("slash", *"temp", "greater_than_sign", *"60", "enter", "greater_than_sign")),
+    "filter-typing": ("h100x8", 60, ("slash", *"temp", "greater_than_sign")),
+    "filter-none": ("h100x8", 60, ("slash", *"temp", "greater_than_sign", *"200", "enter")),
     "help": ("rtx4090", 10, ("question_mark",)),
 }
 

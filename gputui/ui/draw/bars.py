@@ -111,9 +111,10 @@ def footer_row(keys: Sequence[tuple[str, str]], width: int, note: str = "") -> R
     return joined(tuple(row))
 
 
-def no_match_rows(typed: str) -> list[Row]:
+def no_match_rows(typed: str, width: int) -> list[Row]:
     """What stands in the place of the cards when the filter shows none."""
-    return [(), ((_("  No card matches {filter} now; esc shows all.").format(filter=typed), "value"),)]
+    sentence = _("No card matches {filter} now; esc shows all.").format(filter=typed)
+    return [(), *(((f"  {line}", "value"),) for line in textwrap.wrap(sentence, max(20, width - 4)))]
 
 
 def notice_rows(frame: Frame, width: int, can_simulate: bool) -> list[Row]:

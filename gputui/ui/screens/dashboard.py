@@ -81,7 +81,7 @@ class DashboardScreen(Place):
             self._alone(notice)
             return
         if not app.choice.cards:
-            self._alone(no_match_rows(app.choice.filter.typed))
+            self._alone(no_match_rows(app.choice.filter.typed, width))
             return
         self.query_one("#notice").display = False
         scene = Scene(app.shown, app.choice.cards, app.histories, app.findings_by_card, app.selected)
