@@ -17,8 +17,6 @@ os.environ.update(TEXTUAL_ANIMATIONS="none", TZ="UTC", LANGUAGE="en", LC_ALL="C.
 os.environ.pop("NO_COLOR", None)
 os.environ["TEXTUAL_COLOR_SYSTEM"] = "256"
 
-START_WALL = 1_764_547_200.0  # 2025-12-01 00:00:00 UTC
-START_MONO = 100_000.0
 SIZES = {"120x40": (120, 40), "80x24": (80, 24), "40x12": (40, 12)}
 
 
@@ -54,47 +52,12 @@ PICTURES = (
 )
 
 
-class Clock:
-    """A clock that moves when told."""
-
-    def __init__(self) -> None:
-        self.elapsed = 0.0
-
-    def mono(self) -> float:
-        return START_MONO + self.elapsed
-
-    def wall(self) -> float:
-        return START_WALL + self.elapsed
-
-
 async def draw(picture: Picture, size: tuple[int, int]) -> str:
     """The picture as SVG."""
-    from gputui.driver.scripted import open_source
-    from gputui.ui.app import DashboardApp
+    from tests.ui.stage import stage
 
-    from gputui.commands.dashboard import judge_for
-    from gputui.driver.inline import Inline
-    from gputui.model.fleet import Fleet
-
-    clock = Clock()
-    fleet = Fleet(source="simulated", simulated=True)
-    source = Inline(open_source(picture.host, clock=clock.mono), fleet, clock=clock.mono, wall=clock.wall)
-    source.start()
-    for second in range(picture.seconds):
-        clock.elapsed = second + 0.11
-        source.pump()
-        source.tick()
-    app = DashboardApp(
-        source, clock=clock.mono, wall=clock.wall, ascii_only=picture.ascii, judge=judge_for("any"), live=False
-    )
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
-        app.refresh_now()
-        await pilot.pause()
-        for key in picture.keys:
-            await pilot.press(key)
-            await pilot.pause()
-        return app.export_screenshot(title="gputui", simplify=True)
+    async with stage(picture.host, picture.seconds, size, picture.keys, ascii_only=picture.ascii) as (one, _pilot):
+        return one.app.export_screenshot(title="gputui", simplify=True)
 
 
 def main() -> None:
