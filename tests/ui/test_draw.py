@@ -9,6 +9,7 @@ from rich.cells import cell_len
 
 from gputui.driver.scripted import names
 from gputui.model.reasons import Cause
+from gputui.ui.draw.bars import HeaderFacts, header_row
 from gputui.ui.draw.card import COMPACT_ROWS, FULL_ROWS, Picture, card_rows
 from gputui.ui.draw.rows import first_difference_from_right, fit, plain, right, width_of
 from gputui.ui.draw.spark import spark, strip
@@ -24,6 +25,15 @@ def test_a_sparkline_has_a_fixed_domain_and_keeps_gaps():
     assert spark([-5], 100) == "▁"
     assert spark([1, 2], 0) == "  "
     assert spark([], 10) == ""
+
+
+def test_the_header_says_how_old_figures_are_when_they_are_old():
+    one = Stage("rtx4090", 30)
+    fresh = one.fleet.frame(one.clock.mono(), one.clock.wall())
+    late = one.fleet.frame(one.clock.mono() + 8, one.clock.wall() + 8)
+    facts = HeaderFacts(one.clock.wall())
+    assert "old" not in "".join(text for text, _ in header_row(fresh, (), facts, 100))
+    assert "data 8 s old" in "".join(text for text, _ in header_row(late, (), facts, 100))
 
 
 def test_the_why_strip_is_one_letter_a_cell():

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from gputui.model.card import Frame
+from gputui.model.card import Frame, State
 from gputui.model.finding import Finding, Severity
 from gputui.model.reading import text
 from gputui.problems import say
@@ -39,6 +39,8 @@ def header_row(frame: Frame, findings: Sequence[Finding], facts: HeaderFacts, wi
         parts.append((_("SIMULATED"), "warn"))
     if facts.paused_s is not None:
         parts.append((_("PAUSED {age}").format(age=ago(facts.paused_s)), "warn"))
+    elif (age_s := _age(frame)) is not None:
+        parts.append((_("data {age} old").format(age=ago(age_s)), "warn"))
     if facts.worker_gone:
         parts.append((_("reader stopped, R starts it"), "bad"))
     parts += [(words, "note") for words in facts.choice if words]
@@ -57,6 +59,13 @@ def header_row(frame: Frame, findings: Sequence[Finding], facts: HeaderFacts, wi
     whole = joined(tuple(row))
     spare = width - sum(cell_len(part) for part, _role in whole)
     return whole if spare >= 0 else joined(((fit(" " + left + " " + right, width), "title"),))
+
+
+def _age(frame: Frame) -> float | None:
+    """The age of the oldest figures that still look alive, when it is more than a late sample explains."""
+    ages = [card.age_s for card in frame.cards if card.state is State.OK and card.age_s is not None]
+    oldest = max(ages, default=0.0)
+    return oldest if oldest > max(3.0, 2.5 * frame.interval_s) else None
 
 
 def _left(frame: Frame, room: int) -> str:
