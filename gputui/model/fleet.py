@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from gputui.model.card import Card, Driver, Event, Frame, MigDevice, Problem, Process, State
 from gputui.model.history import History
 from gputui.model.reading import Absent, Reading, number
+from gputui.model.tiers import DayTier
 from gputui.model.wire import Beat, Call, Cards, Cost, Hello, HostSample, Listed, Message, Opened, Sample
 
 SILENT_S = 3.0
@@ -42,6 +43,7 @@ class _Member:
     told: State
     readings: Mapping[str, Reading]
     history: History
+    tier: DayTier = field(default_factory=DayTier)
     code: int | None = None
     processes: tuple[Process, ...] | Absent = ()
     mig: tuple[MigDevice, ...] = ()
@@ -193,6 +195,7 @@ class Fleet:
             member.sampled_mono, member.sampled_wall = sample.mono, sample.wall
             member.samples += 1
             member.history.add(sample.mono, member.readings)
+            member.tier.add(sample.mono, member.readings)
         self._show(member, self._shown_state(member, sample.mono), sample.wall)
 
     def judge(self, mono: float, wall: float) -> None:
@@ -272,6 +275,11 @@ class Fleet:
         """The history of one card, or None. Read only."""
         member = self._members.get(uuid)
         return member.history if member else None
+
+    def tier(self, uuid: str) -> DayTier | None:
+        """The day of history of one card, or None. Read only."""
+        member = self._members.get(uuid)
+        return member.tier if member else None
 
     def frame(self, mono: float, wall: float) -> Frame:
         """Everything known now, frozen."""

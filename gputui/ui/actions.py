@@ -128,6 +128,40 @@ ACTIONS: tuple[Action, ...] = (
         group=_look,
         needs="cards",
     ),
+    Action(
+        "chart_next",
+        ("right_square_bracket", "tab"),
+        "] tab",
+        lambda: _("next chart"),
+        lambda: _("the next reading in the chart"),
+        ("detail",),
+        1,
+        _look,
+    ),
+    Action(
+        "chart_previous",
+        ("left_square_bracket", "shift+tab"),
+        "[",
+        lambda: _("chart before"),
+        lambda: _("the reading before in the chart"),
+        ("detail",),
+        group=_look,
+    ),
+    Action(
+        "span_minute", ("1",), "1", lambda: _("1 min"), lambda: _("the last minute in the chart"), ("detail",), 2, _look
+    ),
+    Action("span_ten", ("2",), "2", lambda: _("10 min"), lambda: _("ten minutes in the chart"), ("detail",), 2, _look),
+    Action("span_hour", ("3",), "3", lambda: _("1 h"), lambda: _("an hour in the chart"), ("detail",), 2, _look),
+    Action(
+        "span_session",
+        ("4",),
+        "4",
+        lambda: _("session"),
+        lambda: _("the whole session in the chart, up to a day"),
+        ("detail",),
+        2,
+        _look,
+    ),
     Action("cost", ("i",), "i", lambda: _("own cost"), lambda: _("what this program itself costs"), group=_look),
     Action(
         "previous", ("up", "k"), "↑ k", lambda: _("up"), lambda: _("one card, or one line, up"), EVERYWHERE, group=_move

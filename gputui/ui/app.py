@@ -18,9 +18,11 @@ from gputui.model.finding import Finding
 from gputui.model.history import History
 from gputui.text import _
 from gputui.ui import actions, theme
+from gputui.ui.charts import Charts
 from gputui.ui.choice import Choice
 from gputui.ui.cost import OwnCost
 from gputui.ui.draw.rows import Row
+from gputui.ui.parts.charting import Charting
 from gputui.ui.parts.choosing import Choosing
 from gputui.ui.screens.base import Place
 from gputui.ui.screens.dashboard import DashboardScreen
@@ -38,7 +40,7 @@ Judge = Callable[[Frame, Mapping[str, History]], tuple[Sequence[Finding], Sequen
 """The rules: what to show now, and what appeared or went since the last time."""
 
 
-class DashboardApp(Choosing):
+class DashboardApp(Choosing, Charting):
     """Draws frames, decides nothing."""
 
     CSS = "Screen { background: $background; } Lines { background: $background; }"
@@ -76,6 +78,7 @@ class DashboardApp(Choosing):
         self.selected: str | None = None
         self.note = ""
         self.choice = Choice()
+        self.charts = Charts()
         self.findings: tuple[Finding, ...] = ()
         self.findings_by_card: dict[str, list[Finding]] = {}
         self.histories: dict[str, History] = {}

@@ -22,6 +22,8 @@ SCREENS: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "unified": ("gb10", 60, ()),
     "vgpu": ("vgpu", 60, ()),
     "detail": ("rtx4090", 300, ("enter",)),
+    "detail-power": ("capped-4090", 200, ("enter", "tab", "1")),
+    "detail-session": ("h100x8", 900, ("enter", "4")),
     "findings": ("capped-4090", 200, ("f",)),
     "findings-none": ("gb10", 60, ("f",)),
     "events": ("lost-a100", 90, ("l",)),

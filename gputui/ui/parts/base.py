@@ -13,6 +13,7 @@ from gputui.model.finding import Finding
 from gputui.model.history import History
 
 if TYPE_CHECKING:
+    from gputui.ui.charts import Charts
     from gputui.ui.choice import Choice
     from gputui.ui.screens.base import Place
 
@@ -28,6 +29,7 @@ class Part(App[int]):
     findings: tuple[Finding, ...]
     histories: dict[str, History]
     choice: Choice
+    charts: Charts
 
     def say(self, text: str) -> None:
         """A note in the bottom line for some seconds."""

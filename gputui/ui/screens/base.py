@@ -27,6 +27,8 @@ class Place(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         for binding in actions.bindings(self.place):
+            for key in binding.key.split(","):
+                self._bindings.key_to_bindings.pop(key, None)  # textual's own meaning of tab, say
             self._bindings.bind(binding.key, binding.action, binding.description, show=False, priority=binding.priority)
 
     @property

@@ -8,6 +8,7 @@ from gputui.model import catalog
 from gputui.model.card import Card, Process
 from gputui.model.reading import Absent, number
 from gputui.text import _
+from gputui.ui.charts import Pane
 from gputui.ui.draw.card import FULL_ROWS, Picture, card_rows
 from gputui.ui.draw.format import DASH, reading_text, why_words
 from gputui.ui.draw.rows import Row, fit, joined, right
@@ -25,6 +26,10 @@ class DetailScreen(Page):
         self._uuid = uuid
         super().__init__()
 
+    def chart_rows(self) -> int:
+        """Rows of the chart: what is left below the panel, within reason."""
+        return max(7, min(18, self.size.height - 2 - FULL_ROWS - 4))
+
     def rows(self, width: int) -> list[Row]:
         """The card's panel, then everything."""
         app = self.dashboard
@@ -34,6 +39,9 @@ class DetailScreen(Page):
         findings = app.findings_by_card.get(card.uuid, ())
         picture = Picture(card, app.histories.get(card.uuid), app.shown, findings, True, width, FULL_ROWS)
         out = card_rows(picture)
+        tier = app.source.fleet.tier(card.uuid)
+        scene = Pane(card, picture.history, tier, app.shown.mono, width, self.chart_rows(), app.ascii_only)
+        out += [(), *app.charts.rows(scene)]
         out += [(), *process_rows(card, width), *mig_rows(card)]
         out += [(), *reading_rows(card, width)]
         return out
