@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -9,8 +11,43 @@ from collections.abc import Collection
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SOURCES = ("nvml.c", "structures.c", "events.c", "script.c", "calls.c")
 NAME = "libnvidia-ml.so.1"
+FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread")
+
+_BEFORE_535 = (
+    "nvmlDeviceGetCurrentClocksEventReasons",
+    "nvmlDeviceGetSupportedClocksEventReasons",
+    "nvmlDeviceGetMarginTemperature",
+    "nvmlDeviceGetTemperatureV",
+    "nvmlDeviceGetGpuFabricInfoV",
+    "nvmlDeviceGetJpgUtilization",
+    "nvmlDeviceGetOfaUtilization",
+    "nvmlDeviceGetAddressingMode",
+    "nvmlDeviceGetFanSpeedRPM",
+    "nvmlDeviceGetDriverModel_v2",
+    "nvmlDeviceGetSramEccErrorStatus",
+)
+_PROCESSES_V3 = (
+    "nvmlDeviceGetComputeRunningProcesses_v3",
+    "nvmlDeviceGetGraphicsRunningProcesses_v3",
+    "nvmlDeviceGetMPSComputeRunningProcesses_v3",
+)
+
+GENERATIONS: dict[str, tuple[str, ...]] = {
+    "470": (
+        *_BEFORE_535,
+        *_PROCESSES_V3,
+        "nvmlDeviceGetMemoryInfo_v2",
+        "nvmlDeviceGetGpuFabricInfo",
+        "nvmlDeviceGetGspFirmwareMode",
+        "nvmlDeviceGetGspFirmwareVersion",
+        "nvmlDeviceGetPowerSource",
+    ),
+    "525": _BEFORE_535,
+    "535.98": _PROCESSES_V3,
+}
+"""What drivers did not have yet, or took away for a while (535.98: nvitop #75 and #181). The lists name what programs
+look for, they are not complete."""
 
 
 class NoCompiler(RuntimeError):
@@ -18,8 +55,9 @@ class NoCompiler(RuntimeError):
 
 
 def build(folder: Path, missing: Collection[str] = ()) -> Path:
-    """The library in `folder`, compiled unless it is there already. The functions in `missing` are really absent, as
-    in an older driver. Raises NoCompiler; ValueError for a function it never had.
+    """The library, compiled once for each content into a folder of its own below `folder`. The functions in `missing`
+    (GENERATIONS has lists of them) are really absent, as in an older driver. Raises NoCompiler; ValueError for a
+    function it never had.
     """
     unknown = set(missing) - functions()
     if unknown:
@@ -27,20 +65,17 @@ def build(folder: Path, missing: Collection[str] = ()) -> Path:
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         raise NoCompiler("no C compiler (cc, gcc or clang) is installed")
-    library = folder / NAME
+    library = folder / _content(missing) / NAME
     if library.exists():
         return library
-    folder.mkdir(parents=True, exist_ok=True)
-    exports = folder / "exports.map"
+    library.parent.mkdir(parents=True, exist_ok=True)
+    mark = os.getpid()  # two test runs may compile the same content at the same time
+    exports, partial = library.with_name(f"exports.{mark}"), library.with_name(f"partial.{mark}")
     hidden = "".join(f" {name};" for name in sorted(missing))
     exports.write_text(f"{{ global: nvml*; local:{hidden} *; }};\n")
-    partial = folder / "partial.so"
-    flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread"]
-    subprocess.run(
-        [compiler, *flags, f"-Wl,--version-script={exports}", f"-Wl,-soname,{NAME}", "-o", str(partial)]
-        + [str(HERE / source) for source in SOURCES],
-        check=True,
-    )
+    linking = (f"-Wl,--version-script={exports}", f"-Wl,-soname,{NAME}", "-o", str(partial))
+    subprocess.run([compiler, *FLAGS, *linking, *map(str, sorted(HERE.glob("*.c"))), "-lm"], check=True)
+    exports.unlink()
     partial.rename(library)
     return library
 
@@ -51,3 +86,10 @@ def functions() -> set[str]:
     for path in HERE.glob("*.def"):
         names.update(re.findall(r"\((nvml\w+)\)", path.read_text()))
     return names
+
+
+def _content(missing: Collection[str]) -> str:
+    found = hashlib.sha256(" ".join([*FLAGS, *sorted(missing)]).encode())
+    for path in sorted([*HERE.glob("*.c"), *HERE.glob("*.h"), *HERE.glob("*.def")]):
+        found.update(path.name.encode() + path.read_bytes())
+    return found.hexdigest()[:16]

@@ -4,14 +4,17 @@
 #include <stdlib.h>
 
 #define XID_EVENT 0x8
-#define STEP_S 0.005
+/* How long a wait sleeps at most before it looks for cards that were registered meanwhile. */
+#define STEP_S 0.25
 
 typedef struct { void *device; u64 eventType, eventData; u32 gpuInstance, computeInstance; } EventData;
 
 API nvmlEventSetCreate(void **out)
 {
     Got got;
-    int code = ask_host(F_nvmlEventSetCreate, &got);
+    int code = ask_host(F_nvmlEventSetCreate, ANY_KEY, &got);
+    if (!is_started())
+        return UNINITIALIZED;
     if (code != SUCCESS && code != NOT_SUPPORTED)
         return code;
     if (code == NOT_SUPPORTED && got.variant)
@@ -40,23 +43,22 @@ API nvmlDeviceRegisterEvents(void *handle, u64 types, void *set)
     if (code && got.variant)
         return code;
     device->event_types |= types;
-    device->registered = got.now;
     return SUCCESS;
 }
 
-static Xid *due(Device **from)
+/* An event that is due, or NULL and when the next one is. */
+static Xid *due(Device **from, double *next)
 {
     double at = now();
     for (int i = 0; i < host.cards; i++) {
         Device *card = host.card[i];
-        for (int k = 0; k < card->xid_count; k++) {
+        for (int k = 0; k < card->xid_count && card->event_types & XID_EVENT; k++) {
             Xid *xid = &card->xids[k];
-            if (!(card->event_types & XID_EVENT) || at < xid->at || at < card->registered)
-                continue;
-            if (!atomic_exchange(&xid->told, 1)) {
-                *from = card;
+            *from = card;
+            if (at >= xid->at && !atomic_exchange(&xid->told, 1))
                 return xid;
-            }
+            if (at < xid->at && xid->at < *next)
+                *next = xid->at;
         }
     }
     return NULL;
@@ -65,18 +67,21 @@ static Xid *due(Device **from)
 static int wait_for(int function, EventData *out, u32 milliseconds)
 {
     Got got;
-    int code = ask_host(function, &got);
+    int code = ask_host(function, ANY_KEY, &got);
     if (code && got.variant)
         return code;
-    for (double until = now() + milliseconds / 1000.0;; rest(STEP_S)) {
+    for (double until = now() + milliseconds / 1000.0;;) {
         Device *card;
-        const Xid *xid = due(&card);
+        double next = until, at = now();
+        const Xid *xid = due(&card, &next);
         if (xid) {
             *out = (EventData){card, XID_EVENT, xid->number, UINT32_MAX, UINT32_MAX};
             return SUCCESS;
         }
-        if (now() >= until)
+        if (at >= until)
             return TIMED_OUT;
+        if (next > at)
+            rest(next - at < STEP_S ? next - at : STEP_S);
     }
 }
 

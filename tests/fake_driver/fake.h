@@ -3,6 +3,7 @@
 #define FAKE_NVML_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define API __attribute__((visibility("default"))) int
@@ -34,19 +35,19 @@ enum {
     F_COUNT
 };
 
-typedef enum { FIXED, RAMP, GROWS_BY_READ, GROWS_BY_SECOND } Motion;
+typedef enum { FIXED, RAMP, GROWS_BY_READ, GROWS_BY_SECOND, TOWARDS, WAVE } Motion;
 
-/* One number, which may move: between base and end by step at each read, or up by step. */
+/* One number, which may move: between base and end by step at each read, up by step, or from base to end in seconds. */
 typedef struct {
     Motion motion;
     int64_t base, end, step;
-    double real;
+    double real, seconds;
 } Word;
 
-/* One answer of a sequence: a code, or a text and numbers. */
+/* One answer of a sequence: a code, or a text and numbers. `at` is a time, or a number of reads. */
 typedef struct {
     double at;
-    int code, count, entries;
+    int by_reads, code, count, entries;
     char *text;
     Word *words;
 } Variant;
@@ -60,7 +61,7 @@ typedef struct {
 } Answer;
 
 typedef struct {
-    double latency_s, hangs_at;
+    double latency_s, hangs_from, hangs_until;
     char *out, *err;
 } Trouble;
 
@@ -79,12 +80,11 @@ typedef struct {
 typedef struct Device {
     int index, used;
     struct Device *parent, *mig[MAX_MIG];
-    double lost_from, lost_until, removed_from;
+    double lost_from, lost_until, removed_from, removed_until;
     Slot slots[F_MODELLED];
     Slot all;
     Xid xids[MAX_XIDS];
     int xid_count;
-    double registered;
     uint64_t event_types;
 } Device;
 
@@ -105,6 +105,12 @@ typedef struct {
 
 extern Host host;
 extern const char *const function_names[F_COUNT];
+
+/* Parts of reading a script: each returns 0, or -1 after `wrong` has noted what and where. */
+int wrong(const char *what, const char *where);
+char *skip(char *at);
+char *read_text(char **at, const Device *device);
+int read_answer(char *at, const Device *device, Answer *answer);
 
 /* Reads the script file into `host`. 0, or -1 after a line on stderr that says what is wrong where. */
 int script_load(const char *path);
@@ -127,16 +133,21 @@ void rest(double seconds);
 
 /* The device of a handle, NULL when it is none of ours. */
 Device *device_of(void *handle);
-int is_lost(const Device *device, double at);
+/* Not there at a time: a card that is not counted, a MIG device that was taken apart. */
+int is_removed(const Device *device, double at);
 
+/* Whether nvmlInit has been called, and not yet nvmlShutdown. */
+int is_started(void);
 /* What every call does first: it is counted, held up, and fails when its device is lost. */
 int enter(int function, Device *device, Got *got);
 /* `enter`, then the answer for a key; the code of either. */
 int ask(int function, void *handle, u64 key, Got *got);
-int ask_host(int function, Got *got);
+int ask_host(int function, u64 key, Got *got);
 /* The answer for a key in a slot: its code, NOT_SUPPORTED without a variant when the script has none. */
 int look(const Slot *slot, u64 key, Got *got);
 u64 key2(u32 first, u32 second);
+u64 key3(u32 first, u32 second, u32 third);
+int put_text(int code, const Got *got, char *out, u32 room);
 
 /* Counts calls in the file FAKE_NVML_CALLS, if there is one. */
 void calls_open(const char *path);

@@ -32,6 +32,7 @@ static const int ALIASES[][2] = {
     {F_nvmlDeviceGetPciInfo_v2, F_nvmlDeviceGetPciInfo_v3},
     {F_nvmlDeviceGetPciInfo, F_nvmlDeviceGetPciInfo_v3},
     {F_nvmlDeviceGetDriverModel, F_nvmlDeviceGetDriverModel_v2},
+    {F_nvmlDeviceGetRetiredPages_v2, F_nvmlDeviceGetRetiredPages},
     {F_nvmlDeviceGetPowerState, F_nvmlDeviceGetPerformanceState},
     {F_nvmlDeviceGetCurrentClocksThrottleReasons, F_nvmlDeviceGetCurrentClocksEventReasons},
     {F_nvmlDeviceGetSupportedClocksThrottleReasons, F_nvmlDeviceGetSupportedClocksEventReasons},
@@ -50,7 +51,7 @@ static const char *const TYPES[] = {"double", "u32", "ul", "u64", "s64", "s32", 
 
 static char trouble_with[256];
 
-static int wrong(const char *what, const char *where)
+int wrong(const char *what, const char *where)
 {
     snprintf(trouble_with, sizeof trouble_with, "%s: %.120s", what, where);
     return -1;
@@ -60,133 +61,8 @@ static Device *device_new(int index, Device *parent)
 {
     Device *device = &host.pool[host.pool_used++];
     *device = (Device){.index = index, .used = 1, .parent = parent, .lost_from = NEVER, .removed_from = NEVER,
-                       .lost_until = NEVER, .registered = NEVER};
+                       .lost_until = NEVER, .removed_until = NEVER};
     return device;
-}
-
-static char *skip(char *at)
-{
-    while (*at == ' ' || *at == '\t')
-        at++;
-    return at;
-}
-
-/* A text with {i}, {x} and {X} (the card's index; index + 1 in hex) and \xHH, \n, \", \\. Moves *at behind it. */
-static char *read_text(char **at, const Device *device)
-{
-    char *out = malloc(strlen(*at) * 2 + 16), *to = out, *from = *at + 1;
-    unsigned byte;
-    for (; *from && *from != '"'; from++) {
-        if (from[0] == '{' && from[1] && from[2] == '}') {
-            to += sprintf(to, from[1] == 'i' ? "%d" : from[1] == 'x' ? "%02x" : "%02X",
-                          device->index + (from[1] != 'i'));
-            from += 2;
-        } else if (*from == '\\' && from[1] == 'x' && sscanf(from + 2, "%2x", &byte) == 1) {
-            *to++ = (char)byte;
-            from += 3;
-        } else if (*from == '\\' && from[1]) {
-            from++;
-            *to++ = *from == 'n' ? '\n' : *from;
-        } else {
-            *to++ = *from;
-        }
-    }
-    *to = 0;
-    if (*from != '"') {
-        free(out);
-        return NULL;
-    }
-    *at = from + 1;
-    return out;
-}
-
-/* One number: 5, -8, 0xFF, 2.5, ones, index, 100..200/5, 100+5, 100+5/s. */
-static int read_word(char **at, const Device *device, Word *word)
-{
-    char *end;
-    *word = (Word){0};
-    if (!strncmp(*at, "ones", 4)) {
-        word->base = -1;
-        word->real = -1;
-        end = *at + 4;
-    } else if (!strncmp(*at, "index", 5)) {
-        word->base = device->index;
-        end = *at + 5;
-    } else {
-        word->base = (**at == '-') ? strtoll(*at, &end, 0) : (int64_t)strtoull(*at, &end, 0);
-        if (end == *at)
-            return wrong("not a number", *at);
-        if (end[0] == '.' && end[1] != '.')
-            word->real = strtod(*at, &end);
-        else
-            word->real = (double)word->base;
-    }
-    if (end[0] == '.' && end[1] == '.') {
-        word->motion = RAMP;
-        word->end = strtoll(end + 2, &end, 0);
-        word->step = *end == '/' ? strtoll(end + 1, &end, 0) : 1;
-        if (word->end < word->base || word->step < 1)
-            return wrong("not a range", *at);
-    } else if (*end == '+') {
-        word->step = strtoll(end + 1, &end, 0);
-        word->motion = GROWS_BY_READ;
-        if (!strncmp(end, "/s", 2)) {
-            word->motion = GROWS_BY_SECOND;
-            end += 2;
-        }
-    }
-    if (*end && !strchr(" \t,|@", *end))
-        return wrong("text after a number", *at);
-    *at = end;
-    return 0;
-}
-
-static Variant *variant_new(Answer *answer, double at)
-{
-    answer->variants = realloc(answer->variants, (size_t)(answer->count + 1) * sizeof *answer->variants);
-    Variant *variant = &answer->variants[answer->count++];
-    *variant = (Variant){.at = at, .entries = 1};
-    return variant;
-}
-
-/* What stands behind "=": variants parted by "|" (the next at each read) or "@T" (from T seconds on). */
-static int read_answer(char *at, const Device *device, Answer *answer)
-{
-    Variant *variant = NULL;
-    for (at = skip(at); *at; at = skip(at)) {
-        if (*at == '@') {
-            double from = strtod(at + 1, &at);
-            if (variant == NULL && from > 0)
-                variant_new(answer, 0)->code = NOT_SUPPORTED;
-            variant = variant_new(answer, from);
-            continue;
-        }
-        if (*at == '|') {
-            answer->cycle = 1;
-            variant = variant_new(answer, 0);
-            at++;
-            continue;
-        }
-        if (variant == NULL)
-            variant = variant_new(answer, 0);
-        if (*at == '"') {
-            if (!(variant->text = read_text(&at, device)))
-                return wrong("a text without its end", at);
-        } else if (*at == ',') {
-            variant->entries++;
-            at++;
-        } else if (!strncmp(at, "code ", 5)) {
-            variant->code = (int)strtol(at + 5, &at, 10);
-        } else if (!strncmp(at, "none", 4)) {
-            variant->entries = 0;
-            at += 4;
-        } else {
-            variant->words = realloc(variant->words, (size_t)(variant->count + 1) * sizeof(Word));
-            if (read_word(&at, device, &variant->words[variant->count++]) < 0)
-                return -1;
-        }
-    }
-    return variant ? 0 : wrong("no value", at);
 }
 
 static int function_id(const char *name)
@@ -216,34 +92,16 @@ static int slot_put(Slot *slot, Answer *answer)
     return 0;
 }
 
-Answer *slot_find(const Slot *slot, uint64_t key)
-{
-    int low = 0, high = slot->count;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (slot->answers[middle]->key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < slot->count && slot->answers[low]->key == key)
-        return slot->answers[low];
-    if (slot->count && slot->answers[slot->count - 1]->key == ANY_KEY)
-        return slot->answers[slot->count - 1];
-    return NULL;
-}
-
-/* "(1)", "(0,1)", "(*)" or nothing. */
+/* "(1)", "(0,1)", "(0,1,2)", "(*)" or nothing. */
 static uint64_t read_key(char *name)
 {
     char *open = strchr(name, '(');
-    unsigned first = 0, second = 0;
+    unsigned first = 0, second = 0, third = 0;
     if (open == NULL)
         return ANY_KEY;
     *open = 0;
-    if (open[1] == '*' || sscanf(open + 1, "%u,%u", &first, &second) < 1)
-        return ANY_KEY;
-    return (uint64_t)first << 32 | second;
+    int count = open[1] == '*' ? 0 : sscanf(open + 1, "%u,%u,%u", &first, &second, &third);
+    return count < 1 ? ANY_KEY : count < 3 ? key2(first, second) : key3(first, second, third);
 }
 
 static int read_equation(Device *device, char *line, char *behind)
@@ -257,7 +115,7 @@ static int read_equation(Device *device, char *line, char *behind)
         if (sscanf(line, "field %u.%u %15s", &id, &scope, type) < 3 &&
             (scope = 0, sscanf(line, "field %u %15s", &id, type) < 2))
             return wrong("not `field ID[.SCOPE] TYPE = …`", line);
-        answer->key = (uint64_t)id << 32 | scope;
+        answer->key = key2(id, scope);
         for (answer->type = 0; answer->type < 7 && strcmp(type, TYPES[answer->type]); answer->type++)
             ;
         if (answer->type == 7)
@@ -288,12 +146,13 @@ static int read_trouble(Device *device, char *line)
         return wrong("no such function", name);
     if (slot->trouble == NULL) {
         slot->trouble = calloc(1, sizeof *slot->trouble);
-        slot->trouble->hangs_at = NEVER;
+        slot->trouble->hangs_from = slot->trouble->hangs_until = NEVER;
     }
     if (!strcmp(verb, "latency")) {
         slot->trouble->latency_s = strtod(rest, NULL) / 1000;
     } else if (!strcmp(verb, "hangs")) {
-        slot->trouble->hangs_at = *rest == '@' ? strtod(rest + 1, NULL) : 0;
+        slot->trouble->hangs_from = 0;
+        sscanf(rest, "@%lf until @%lf", &slot->trouble->hangs_from, &slot->trouble->hangs_until);
     } else if (!strcmp(verb, "prints") && sscanf(rest, "%15s %n", stream, &used) == 1) {
         char *quote = rest + used, *text = *quote == '"' ? read_text(&quote, device) : NULL;
         if (text == NULL)
@@ -312,8 +171,9 @@ static int read_fate(Device *device, char *line)
     if (sscanf(line, "lost @%lf until @%lf", &from, &until) >= 1) {
         device->lost_from = from;
         device->lost_until = until;
-    } else if (sscanf(line, "removed @%lf", &from) == 1) {
+    } else if (sscanf(line, "removed @%lf until @%lf", &from, &until) >= 1) {
         device->removed_from = from;
+        device->removed_until = until;
     } else if (sscanf(line, "xid %llu @%lf", &number, &from) == 2 && device->xid_count < MAX_XIDS) {
         device->xids[device->xid_count].at = from;
         device->xids[device->xid_count++].number = number;

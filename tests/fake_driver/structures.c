@@ -1,8 +1,7 @@
-/* Getters that write a structure or a list. A structure with a version word answers only to its own. */
+/* Getters that write a structure. A structure with a version word answers only to its own. */
 #include "fake.h"
 
 #include <string.h>
-#include <stddef.h>
 #include <stdio.h>
 
 typedef struct { u64 total, free, used; } MemoryV1;
@@ -11,6 +10,7 @@ typedef struct { u32 gpu, memory; } Utilization;
 typedef struct { char busIdLegacy[16]; u32 domain, bus, device, pciDeviceId, pciSubSystemId; char busId[32]; } PciV3;
 typedef struct { char busId[16]; u32 domain, bus, device, pciDeviceId, pciSubSystemId, reserved[4]; } PciV2;
 typedef struct { u64 referenceTime, violationTime; } Violation;
+typedef struct { u32 version; u64 counts[11]; u32 thresholdExceeded; } SramErrors;
 typedef struct { u32 version, value; } Versioned;
 typedef struct { u32 version, index, value; } Indexed;
 typedef struct {
@@ -24,9 +24,6 @@ typedef struct {
     uint8_t summary;
 } Fabric;
 typedef struct { uint8_t cluster[16]; u32 status, clique, state; } FabricV1;
-typedef struct { u32 pid; u64 memory; } ProcessV1;
-typedef struct { u32 pid; u64 memory; u32 gpuInstance, computeInstance; } ProcessV2;
-typedef struct { u32 pid; u64 time; u32 sm, memory, encoder, decoder; } ProcessSample;
 typedef struct {
     u32 fieldId, scopeId;
     int64_t timestamp, latencyUsec;
@@ -37,8 +34,8 @@ typedef struct {
 _Static_assert(sizeof(MemoryV2) == 40, "nvmlMemory_v2_t is 0x02000028");
 _Static_assert(sizeof(Fabric) == 40, "nvmlGpuFabricInfo_v3_t is 0x03000028");
 _Static_assert(sizeof(FieldValue) == 40, "nvmlFieldValue_t");
+_Static_assert(sizeof(SramErrors) == 0x68, "nvmlEccSramErrorStatus_v1_t is 0x01000068");
 _Static_assert(sizeof(PciV3) == 68, "nvmlPciInfo_t");
-_Static_assert(sizeof(ProcessV2) == 24 && sizeof(ProcessV1) == 16, "nvmlProcessInfo_t");
 
 /* Script: total free used reserved. */
 API nvmlDeviceGetMemoryInfo_v2(void *device, MemoryV2 *out)
@@ -99,10 +96,10 @@ API nvmlDeviceGetUtilizationRates(void *device, Utilization *out)
 }
 
 /* Script: "DOMAIN:BUS:DEVICE.F" device-id subsystem-id. */
-static int pci(int function, void *device, PciV3 *out)
+static int pci(int function, void *device, u64 key, PciV3 *out)
 {
     Got got;
-    int code = ask(function, device, ANY_KEY, &got);
+    int code = ask(function, device, key, &got);
     if (code)
         return code;
     const char *text = got.variant->text ? got.variant->text : "";
@@ -118,16 +115,26 @@ static int pci(int function, void *device, PciV3 *out)
 static int pci_old(int function, void *device, PciV2 *out)
 {
     PciV3 found;
-    int code = pci(function, device, &found);
+    int code = pci(function, device, ANY_KEY, &found);
     if (code)
         return code;
     memcpy(out, &found, offsetof(PciV2, reserved));
     return SUCCESS;
 }
 
-API nvmlDeviceGetPciInfo_v3(void *device, PciV3 *out) { return pci(F_nvmlDeviceGetPciInfo_v3, device, out); }
+API nvmlDeviceGetPciInfo_v3(void *device, PciV3 *out)
+{
+    return pci(F_nvmlDeviceGetPciInfo_v3, device, ANY_KEY, out);
+}
+
 API nvmlDeviceGetPciInfo_v2(void *device, PciV2 *out) { return pci_old(F_nvmlDeviceGetPciInfo_v2, device, out); }
 API nvmlDeviceGetPciInfo(void *device, PciV2 *out) { return pci_old(F_nvmlDeviceGetPciInfo, device, out); }
+
+/* Script: the card, or the switch, at the other end of a link. */
+API nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, u32 link, PciV3 *out)
+{
+    return pci(F_nvmlDeviceGetNvLinkRemotePciInfo_v2, device, key2(link, 0), out);
+}
 
 /* Script: nanoseconds of violation; the reference time is the clock. */
 API nvmlDeviceGetViolationStatus(void *device, u32 policy, Violation *out)
@@ -138,6 +145,53 @@ API nvmlDeviceGetViolationStatus(void *device, u32 policy, Violation *out)
         return code;
     out->referenceTime = wall_us();
     PUT(0, &out->violationTime);
+    return SUCCESS;
+}
+
+/* Structures of nothing but u32 or u64. */
+static int u32s(int function, void *device, u32 *out, int count)
+{
+    Got got;
+    int code = ask(function, device, ANY_KEY, &got);
+    for (int i = 0; !code && i < count; i++)
+        PUT(i, &out[i]);
+    return code;
+}
+
+/* Script: banks with max, high, partial, low and no spare rows. */
+API nvmlDeviceGetRowRemapperHistogram(void *device, u32 *out)
+{
+    return u32s(F_nvmlDeviceGetRowRemapperHistogram, device, out, 5);
+}
+
+/* Script: sessions, frames a second, latency in microseconds. */
+API nvmlDeviceGetFBCStats(void *device, u32 *out)
+{
+    return u32s(F_nvmlDeviceGetFBCStats, device, out, 3);
+}
+
+/* Script: L1, L2, device memory, registers. */
+API nvmlDeviceGetDetailedEccErrors(void *device, u32 kind, u32 since, u64 *out)
+{
+    Got got;
+    int code = ask(F_nvmlDeviceGetDetailedEccErrors, device, key2(kind, since), &got);
+    for (int i = 0; !code && i < 4; i++)
+        PUT(i, &out[i]);
+    return code;
+}
+
+/* Script: aggregate parity, SEC-DED and corrected, the same volatile, five buckets, whether over the threshold. */
+API nvmlDeviceGetSramEccErrorStatus(void *device, SramErrors *out)
+{
+    Got got;
+    int code = ask(F_nvmlDeviceGetSramEccErrorStatus, device, ANY_KEY, &got);
+    if (code)
+        return code;
+    if (out->version != 0x01000068)
+        return VERSION_MISMATCH;
+    for (int i = 0; i < 11; i++)
+        PUT(i, &out->counts[i]);
+    PUT(11, &out->thresholdExceeded);
     return SUCCESS;
 }
 
@@ -220,101 +274,6 @@ API nvmlDeviceGetGpuFabricInfo(void *device, FabricV1 *out)
     PUT(0, &out->state);
     PUT(1, &out->status);
     PUT(2, &out->clique);
-    return SUCCESS;
-}
-
-/* --- lists ----------------------------------------------------------------------------------------------------- */
-
-static int per_entry(const Got *got)
-{
-    return got->variant->entries && got->variant->count ? got->variant->count / got->variant->entries : 0;
-}
-
-static int entries(const Got *got)
-{
-    return got->variant->count ? got->variant->entries : 0;
-}
-
-/* How many there are goes to *room; with too little room that is all that happens. */
-static int fits(const Got *got, u32 *room)
-{
-    u32 had = *room, have = (u32)entries(got);
-    *room = have;
-    return had >= have;
-}
-
-/* Script: PID BYTES [GPU-INSTANCE COMPUTE-INSTANCE], … or `none`. */
-static int processes(int function, void *device, u32 *room, void *out, int version)
-{
-    Got got;
-    int code = ask(function, device, ANY_KEY, &got);
-    if (code)
-        return code;
-    if (!fits(&got, room))
-        return INSUFFICIENT_SIZE;
-    int step = per_entry(&got);
-    for (int i = 0; i < entries(&got); i++) {
-        u32 pid = (u32)got_word(&got, i * step);
-        u64 memory = got_word(&got, i * step + 1);
-        u32 gpu = step > 2 ? (u32)got_word(&got, i * step + 2) : UINT32_MAX;
-        u32 compute = step > 3 ? (u32)got_word(&got, i * step + 3) : UINT32_MAX;
-        if (version == 1)
-            ((ProcessV1 *)out)[i] = (ProcessV1){pid, memory};
-        else
-            ((ProcessV2 *)out)[i] = (ProcessV2){pid, memory, gpu, compute};
-    }
-    return SUCCESS;
-}
-
-#define PROCESSES(name, version) \
-    API name(void *device, u32 *room, void *out) { return processes(F_##name, device, room, out, version); }
-PROCESSES(nvmlDeviceGetComputeRunningProcesses_v3, 3)
-PROCESSES(nvmlDeviceGetComputeRunningProcesses_v2, 2)
-PROCESSES(nvmlDeviceGetComputeRunningProcesses, 1)
-PROCESSES(nvmlDeviceGetGraphicsRunningProcesses_v3, 3)
-PROCESSES(nvmlDeviceGetGraphicsRunningProcesses_v2, 2)
-PROCESSES(nvmlDeviceGetGraphicsRunningProcesses, 1)
-PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses_v3, 3)
-PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses_v2, 2)
-PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses, 1)
-
-/* Script: PID SM MEMORY ENCODER DECODER, …; a sample is as old as the last full second. */
-API nvmlDeviceGetProcessUtilization(void *device, ProcessSample *out, u32 *room, u64 since)
-{
-    Got got;
-    int code = ask(F_nvmlDeviceGetProcessUtilization, device, ANY_KEY, &got);
-    if (code)
-        return code;
-    u64 time = wall_us() / 1000000 * 1000000;
-    if (time <= since || entries(&got) == 0) {
-        *room = 0;
-        return NOT_FOUND;
-    }
-    if (out == NULL || !fits(&got, room)) {
-        *room = (u32)entries(&got);
-        return INSUFFICIENT_SIZE;
-    }
-    int step = per_entry(&got);
-    for (int i = 0; i < entries(&got); i++)
-        out[i] = (ProcessSample){(u32)got_word(&got, i * step), time, (u32)got_word(&got, i * step + 1),
-                                 (u32)got_word(&got, i * step + 2), (u32)got_word(&got, i * step + 3),
-                                 (u32)got_word(&got, i * step + 4)};
-    return SUCCESS;
-}
-
-/* Script: the addresses, or `none`. */
-API nvmlDeviceGetRetiredPages(void *device, u32 cause, u32 *room, u64 *out)
-{
-    Got got;
-    int code = ask(F_nvmlDeviceGetRetiredPages, device, key2(cause, 0), &got);
-    if (code)
-        return code;
-    u32 count = (u32)got.variant->count, had = *room;
-    *room = count;
-    if (had < count)
-        return INSUFFICIENT_SIZE;
-    for (u32 i = 0; i < count; i++)
-        PUT((int)i, &out[i]);
     return SUCCESS;
 }
 
