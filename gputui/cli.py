@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from gputui import __version__
@@ -62,7 +62,7 @@ def _live_options(parser: argparse.ArgumentParser, top: bool = False) -> None:
     parser.add_argument(
         "--interval",
         type=interval,
-        default=1.0 if top else argparse.SUPPRESS,
+        default=None if top else argparse.SUPPRESS,
         metavar="S",
         help=_("seconds between samples, 0.25 to 60 (1)"),
     )
@@ -73,9 +73,59 @@ def _expect_option(parser: argparse.ArgumentParser, top: bool = False) -> None:
     parser.add_argument(
         "--expect",
         choices=("whole", "slice", "any"),
-        default="any" if top else argparse.SUPPRESS,
+        default=None if top else argparse.SUPPRESS,
         help=_("what was rented: whole card or slice (any)"),
     )
+
+
+def _screen_options(top: argparse.ArgumentParser) -> None:
+    """Options of the dashboard. None means not given: then environment and settings file count."""
+    top.add_argument("--ascii", action="store_true", default=None, help=_("plain ASCII characters only"))
+    top.add_argument("--mouse", action=argparse.BooleanOptionalAction, default=None, help=_("mouse (off over SSH)"))
+    top.add_argument(
+        "--theme", choices=("dark", "light", "high-contrast", "ansi"), help=_("dark, light, high-contrast or ansi")
+    )
+    top.add_argument("--view", choices=("cards", "table"), help=_("cards or table (what fits)"))
+    top.add_argument(
+        "--sort", type=_setting("sort"), metavar="ORDER", help=_("order of the cards: index, temp, power, util, …")
+    )
+    top.add_argument(
+        "--filter", type=_setting("filter"), metavar="COND", help=_("show only cards such as 'temp>80' or 'state!=ok'")
+    )
+    top.add_argument(
+        "--bucket", type=_setting("bucket"), metavar="S", help=_("seconds a cell of a sparkline stands for (5)")
+    )
+    top.add_argument(
+        "--alert",
+        action="append",
+        type=_setting("alerts.thresholds"),
+        metavar="COND",
+        help=_("tell when this holds, such as 'temp>85 for 10s'; may be given several times"),
+    )
+    top.add_argument(
+        "--on-finding",
+        type=_setting("alerts.on_finding"),
+        metavar="CMD",
+        help=_("start this command when a finding begins, with the finding as JSON on its standard input"),
+    )
+    top.add_argument(
+        "--readonly", action="store_true", default=None, help=_("leave out every action that changes something")
+    )
+
+
+def _setting(name: str) -> Callable[[str], str]:
+    """A check of a typed value by the rules of the setting; the text itself is the value."""
+
+    def take(typed: str) -> str:
+        from gputui.settings.schema import BY_NAME, checked
+
+        try:
+            checked(BY_NAME[name], typed)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error).rstrip(".")) from error
+        return typed
+
+    return take
 
 
 def _verdict_options(parser: argparse.ArgumentParser) -> None:
@@ -94,11 +144,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"gputui {__version__}")
     top.add_argument("--lang", metavar="LANG", help=_("language of the texts, such as zh_CN (from the locale)"))
     _live_options(top, top=True)
-    top.add_argument("--ascii", action="store_true", help=_("plain ASCII characters only"))
-    top.add_argument("--mouse", action=argparse.BooleanOptionalAction, default=None, help=_("mouse (off over SSH)"))
-    top.add_argument(
-        "--theme", choices=("dark", "light", "high-contrast", "ansi"), help=_("dark, light, high-contrast or ansi")
-    )
+    _screen_options(top)
     commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
 
     status = commands.add_parser("status", help=_("one frame as text, one line a card, or as JSON"))
@@ -137,6 +183,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.demo == "list":
         return _list_demos()
     name = options.command if options.command in _COMMANDS else "dashboard"
+    if name != "dashboard":
+        options.interval, options.expect = options.interval or 1.0, options.expect or "any"
     try:
         module = import_module(f"gputui.commands.{name}")
         return int(module.run(options))

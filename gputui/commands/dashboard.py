@@ -22,13 +22,17 @@ from gputui.text import _
 
 if TYPE_CHECKING:
     from gputui.driver.source import Source
+    from gputui.settings.load import Loaded
 
 
 def run(options: argparse.Namespace) -> int:
     """The dashboard; where no screen can be drawn, the text of `status`."""
     from gputui.ui import terminal
 
-    plan = terminal.plan_here(ascii_asked=options.ascii, mouse_asked=options.mouse)
+    loaded = preferences(options)
+    settings = loaded.settings
+    options.interval, options.expect = settings.interval, settings.expect
+    plan = terminal.plan_here(ascii_asked=bool(settings.ascii), mouse_asked=settings.mouse)
     if not plan.usable:
         print(f"gputui: {plan.why}", file=sys.stderr)
         return status.run(options)
@@ -40,7 +44,10 @@ def run(options: argparse.Namespace) -> int:
     app = DashboardApp(
         source,
         ascii_only=plan.ascii,
-        theme_name=terminal.theme_for(plan, options.theme),
+        theme_name=terminal.theme_for(plan, settings.theme),
+        settings=settings,
+        keep=_Keep(loaded.path) if loaded.path is not None else None,
+        notes=(*loaded.errors, *loaded.warnings),
         export=_Export(options.expect),
         judge=judge_for(options.expect),
         switch_to_demo=lambda: _demo(options),
@@ -49,6 +56,47 @@ def run(options: argparse.Namespace) -> int:
         return terminal.run(app, plan)
     finally:
         let_go(app.source)
+
+
+def preferences(options: argparse.Namespace) -> Loaded:
+    """The settings of this run: flags, environment, file, defaults."""
+    from gputui.settings.load import load
+
+    flags = {
+        name: getattr(options, field, None)
+        for name, field in (
+            ("interval", "interval"),
+            ("expect", "expect"),
+            ("ascii", "ascii"),
+            ("mouse", "mouse"),
+            ("theme", "theme"),
+            ("view", "view"),
+            ("sort", "sort"),
+            ("filter", "filter"),
+            ("bucket", "bucket"),
+            ("readonly", "readonly"),
+            ("alerts.thresholds", "alert"),
+            ("alerts.on_finding", "on_finding"),
+        )
+    }
+    return load(flags)
+
+
+class _Keep:
+    """Writes changed settings into the settings file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __call__(self, changes: Mapping[str, Any]) -> str:
+        """The file as a person writes it. Raises OSError with one sentence."""
+        from gputui.settings.file import SettingsError, save, shown
+
+        try:
+            save(self._path, changes)
+        except SettingsError as error:
+            raise OSError(str(error)) from error
+        return shown(self._path)
 
 
 def _demo(options: argparse.Namespace) -> Source:

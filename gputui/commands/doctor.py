@@ -47,7 +47,15 @@ def run(options: argparse.Namespace) -> int:
         frame = watch(source, 0.0, wait_s=15.0)
     finally:
         let_go(source)
-    lines = [*_program(), *_device_nodes(), *_driver(frame), *_cards(frame), *_box(frame), *_terminal()]
+    lines = [
+        *_program(),
+        *_device_nodes(),
+        *_driver(frame),
+        *_cards(frame),
+        *_box(frame),
+        *_terminal(),
+        *_settings(options),
+    ]
     if options.json:
         deliver(dumps({"schema": SCHEMA, "lines": [asdict(line) for line in lines]}), None)
     else:
@@ -173,4 +181,23 @@ def _terminal() -> list[Line]:
     lines.append(Line(group, _("characters"), GOOD, "ASCII" if plan.ascii else "Unicode"))
     lines.append(Line(group, _("mouse"), GOOD, _("on") if plan.mouse else _("off (over SSH it is off unless --mouse)")))
     lines.append(Line(group, _("encoding"), GOOD, str(getattr(sys.__stderr__, "encoding", "?"))))
+    return lines
+
+
+def _settings(options: argparse.Namespace) -> list[Line]:
+    """Which file is used, what in it was left out, and what is not as usual."""
+    from gputui.commands.dashboard import preferences
+    from gputui.settings.file import shown
+    from gputui.settings.load import Place
+
+    group = _("Settings")
+    loaded = preferences(argparse.Namespace(**{**vars(options), "interval": None, "expect": None}))
+    where = shown(loaded.path) if loaded.path is not None else _("none")
+    there = loaded.path is not None and loaded.path.exists()
+    lines = [Line(group, _("file"), GOOD, where if there else _("{file}, not there").format(file=where))]
+    for name, origin in loaded.origins.items():
+        if origin.place is not Place.DEFAULT:
+            lines.append(Line(group, name, GOOD, _("set by {where}").format(where=origin.name)))
+    lines += [Line(group, _("left out"), BAD, sentence) for sentence in loaded.errors]
+    lines += [Line(group, _("not known"), NOTE, sentence) for sentence in loaded.warnings]
     return lines

@@ -224,6 +224,16 @@ ACTIONS: tuple[Action, ...] = (
         group=_work,
     ),
     Action(
+        "keep",
+        ("S",),
+        "S",
+        lambda: _("keep settings"),
+        lambda: _("write theme, view, order, filter, interval and chart span to the settings file"),
+        ("dashboard", "detail"),
+        group=_work,
+        needs="keep",
+    ),
+    Action(
         "simulate",
         ("d",),
         "d",

@@ -16,6 +16,7 @@ from gputui.driver.source import Source
 from gputui.model.card import Event, Frame
 from gputui.model.finding import Finding
 from gputui.model.history import History
+from gputui.settings.schema import Settings
 from gputui.text import _
 from gputui.ui import actions, theme
 from gputui.ui.charts import Charts
@@ -24,13 +25,13 @@ from gputui.ui.cost import OwnCost
 from gputui.ui.draw.rows import Row
 from gputui.ui.parts.charting import Charting
 from gputui.ui.parts.choosing import Choosing
+from gputui.ui.parts.keeping import Keep, Keeping
 from gputui.ui.screens.base import Place
 from gputui.ui.screens.dashboard import DashboardScreen
 from gputui.ui.screens.detail import DetailScreen
 from gputui.ui.screens.pages import EventsScreen, FindingsScreen, HelpScreen
 from gputui.ui.terminal import writer_behind
 
-INTERVALS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 JUDGE_S = 5.0
 NOTE_S = 6.0
 SETTLE_S = 0.03
@@ -40,7 +41,7 @@ Judge = Callable[[Frame, Mapping[str, History]], tuple[Sequence[Finding], Sequen
 """The rules: what to show now, and what appeared or went since the last time."""
 
 
-class DashboardApp(Choosing, Charting):
+class DashboardApp(Choosing, Charting, Keeping):
     """Draws frames, decides nothing."""
 
     CSS = "Screen { background: $background; } Lines { background: $background; }"
@@ -59,8 +60,12 @@ class DashboardApp(Choosing, Charting):
         export: Callable[[Source], Path] | None = None,
         judge: Judge | None = None,
         switch_to_demo: Callable[[], Source] | None = None,
+        settings: Settings | None = None,
+        keep: Keep | None = None,
+        notes: Sequence[str] = (),
         live: bool = True,
     ) -> None:
+        self.settings = settings or Settings()
         self.palette_name = theme_name
         self.role_styles: dict[str, Style] = theme.styles(theme_name)
         super().__init__()
@@ -74,11 +79,11 @@ class DashboardApp(Choosing, Charting):
         self.clock, self.wall = clock, wall
         self.ascii_only = ascii_only
         self.had_source = False
-        self.view: str | None = None
+        self.view: str | None = self.settings.view
         self.selected: str | None = None
         self.note = ""
-        self.choice = Choice()
-        self.charts = Charts()
+        self.choice = Choice(self.settings.filter, self.settings.sort, self.settings.sort_falling)
+        self.charts = Charts(self.settings.span)
         self.findings: tuple[Finding, ...] = ()
         self.findings_by_card: dict[str, list[Finding]] = {}
         self.histories: dict[str, History] = {}
@@ -95,10 +100,16 @@ class DashboardApp(Choosing, Charting):
         self._draw_due = False
         self._cost = OwnCost()
         self._show_cost = False
+        self._notes = notes
+        self.keep = keep
+        self.kept = self.preferences()
 
     def on_mount(self) -> None:
         """Show the dashboard, and listen to the source."""
         self.push_screen(DashboardScreen())
+        if self._notes:
+            more = _(" (and {n} more: gputui doctor)").format(n=len(self._notes) - 1) if len(self._notes) > 1 else ""
+            self.say(self._notes[0] + more)
         if self._live:
             self._listen()
             self.set_interval(1.0, self._tick)
@@ -209,6 +220,7 @@ class DashboardApp(Choosing, Charting):
             "judge": self._judge is not None and self.shown.problem is None,
             "cards": bool(self.shown.cards),
             "filter": self.choice.filter.condition is not None,
+            "keep": self.keep is not None,
             "export": self._export is not None,
             "demo": self.can_simulate,
         }
@@ -297,18 +309,6 @@ class DashboardApp(Choosing, Charting):
         self._paused_at = None if self._paused_at is not None else self.clock()
         self.draw_soon()
 
-    def _pace(self, step: int) -> None:
-        now = self.source.fleet.interval_s
-        at = min(range(len(INTERVALS)), key=lambda n: abs(INTERVALS[n] - now))
-        self.source.set_interval(INTERVALS[min(len(INTERVALS) - 1, max(0, at + step))])
-        self.say(_("a sample every {s:g} s").format(s=self.source.fleet.interval_s))
-
-    def action_faster(self) -> None:
-        self._pace(-1)
-
-    def action_slower(self) -> None:
-        self._pace(1)
-
     def action_export(self) -> None:
         if self._export is None:
             return
@@ -318,13 +318,6 @@ class DashboardApp(Choosing, Charting):
             self.say(_("no snapshot was written: {why}").format(why=error))
             return
         self.say(_("snapshot written to {path}").format(path=path))
-
-    def action_theme(self) -> None:
-        names = theme.NAMES
-        self.palette_name = names[(names.index(self.palette_name) + 1) % len(names)]
-        self.role_styles = theme.styles(self.palette_name)
-        self.theme = theme.textual_name(self.palette_name)
-        self.say(_("theme {name}").format(name=self.palette_name))
 
     def action_simulate(self) -> None:
         if self._switch is None or not self.can_simulate:

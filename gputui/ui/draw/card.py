@@ -15,7 +15,7 @@ from gputui.model.reasons import Cause, cause
 from gputui.text import _
 from gputui.ui.draw.format import ago, clock_time, memory, short_name, whole
 from gputui.ui.draw.rows import Row, fit, joined, right
-from gputui.ui.draw.spark import Cells, bucket_s
+from gputui.ui.draw.spark import BUCKET_S, Cells, bucket_s
 
 LABEL, VALUE = 5, 9
 FULL_ROWS, COMPACT_ROWS = 6, 3
@@ -23,7 +23,7 @@ FULL_ROWS, COMPACT_ROWS = 6, 3
 
 @dataclass(frozen=True)
 class Picture:
-    """What a card panel is drawn from. rows: FULL_ROWS or COMPACT_ROWS. tick: seconds since the last history cell."""
+    """What a card panel is drawn from. rows: FULL_ROWS or COMPACT_ROWS. bucket: seconds of a cell."""
 
     card: Card
     history: History | None
@@ -33,6 +33,7 @@ class Picture:
     width: int
     rows: int = FULL_ROWS
     cells: Cells = field(default_factory=Cells)
+    bucket: int = BUCKET_S
 
 
 def state_words(card: Card, now: float) -> str:
@@ -145,7 +146,7 @@ def _cells(picture: Picture, name: str, top: float | None) -> str:
     history = picture.history
     if history is None or not top:
         return ""
-    size = bucket_s(picture.frame.interval_s)
+    size = bucket_s(picture.frame.interval_s, picture.bucket)
     return picture.cells.values(history, name, _layout(picture.width).spark, size, picture.frame.mono, top)
 
 
@@ -226,7 +227,7 @@ def _load(picture: Picture) -> Row:
 
 def _why(picture: Picture) -> Row:
     history = picture.history
-    size = bucket_s(picture.frame.interval_s)
+    size = bucket_s(picture.frame.interval_s, picture.bucket)
     cells = ""
     if history is not None:
         cells = picture.cells.causes(history, _layout(picture.width).spark, size, picture.frame.mono)
@@ -251,7 +252,7 @@ def _compact(picture: Picture) -> list[Row]:
         )
     )
     cells = max(8, width - 7)
-    history, size = picture.history, bucket_s(picture.frame.interval_s)
+    history, size = picture.history, bucket_s(picture.frame.interval_s, picture.bucket)
     why = ""
     if history is not None:
         why = picture.cells.causes(history, cells, size, picture.frame.mono)

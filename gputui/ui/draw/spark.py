@@ -16,9 +16,9 @@ SETTLING_S = 30
 at once. Later a sparkline moves only when a bucket closes: a moving row is what a slow link feels."""
 
 
-def bucket_s(interval_s: float) -> int:
-    """Whole seconds a cell stands for: five, or as long as it takes to have a sample in each."""
-    return max(BUCKET_S, -int(-interval_s // 1))
+def bucket_s(interval_s: float, wanted: int = BUCKET_S) -> int:
+    """Whole seconds a cell stands for: as wanted, or as long as it takes to have a sample in each."""
+    return max(wanted, -int(-interval_s // 1))
 
 
 def end_of(history: History, now: float, size_s: int) -> float:

@@ -13,7 +13,7 @@ from gputui.text import _
 from gputui.ui.draw.card import badge
 from gputui.ui.draw.format import DASH, gib, short_name
 from gputui.ui.draw.rows import Row, fit, joined, right
-from gputui.ui.draw.spark import Cells, bucket_s
+from gputui.ui.draw.spark import BUCKET_S, Cells, bucket_s
 
 SPARK = 12
 
@@ -26,6 +26,7 @@ class _Line:
     history: History | None
     frame: Frame
     cells: Cells
+    bucket: int
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def _spark(name: str, top: str | float) -> Callable[[_Line], str]:
         highest = number(line.card.get(top)) if isinstance(top, str) else top
         if line.history is None or not highest:
             return ""
-        size = bucket_s(line.frame.interval_s)
+        size = bucket_s(line.frame.interval_s, line.bucket)
         return line.cells.values(line.history, name, SPARK, size, line.frame.mono, highest)
 
     return cell
@@ -78,7 +79,7 @@ def _spark(name: str, top: str | float) -> Callable[[_Line], str]:
 def _why(line: _Line) -> str:
     if line.history is None:
         return ""
-    size = bucket_s(line.frame.interval_s)
+    size = bucket_s(line.frame.interval_s, line.bucket)
     return line.cells.causes(line.history, SPARK, size, line.frame.mono)
 
 
@@ -131,10 +132,11 @@ def table_row(
     selected: bool,
     width: int,
     cells: Cells | None = None,
+    bucket: int = BUCKET_S,
 ) -> Row:
     """One card's line, exactly `width` cells. cells: what was drawn before, to draw less."""
     alive = card.state in (State.OK, State.ASLEEP)
-    line = _Line(card, history, frame, cells or Cells())
+    line = _Line(card, history, frame, cells or Cells(), bucket)
     parts = []
     used = 0
     for column in columns_for(width):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from rich.style import Style
 from textual.app import App
 
 from gputui.driver.source import Source
@@ -26,6 +27,9 @@ class Part(App[int]):
     wall: Callable[[], float]
     shown: Frame
     selected: str | None
+    view: str | None
+    palette_name: str
+    role_styles: dict[str, Style]
     findings: tuple[Finding, ...]
     histories: dict[str, History]
     choice: Choice

@@ -84,7 +84,9 @@ class DashboardScreen(Place):
             self._alone(no_match_rows(app.choice.filter.typed, width))
             return
         self.query_one("#notice").display = False
-        scene = Scene(app.shown, app.choice.cards, app.histories, app.findings_by_card, app.selected)
+        scene = Scene(
+            app.shown, app.choice.cards, app.histories, app.findings_by_card, app.selected, app.settings.bucket
+        )
         table = self.as_table
         cards_view, table_view = self.query_one(CardsView), self.query_one(TableView)
         cards_view.set_class(not table, "shown")

@@ -37,7 +37,9 @@ class DetailScreen(Page):
         if card is None:
             return [((_(" This card is gone."), "warn"),)]
         findings = app.findings_by_card.get(card.uuid, ())
-        picture = Picture(card, app.histories.get(card.uuid), app.shown, findings, True, width, FULL_ROWS)
+        picture = Picture(
+            card, app.histories.get(card.uuid), app.shown, findings, True, width, FULL_ROWS, bucket=app.settings.bucket
+        )
         out = card_rows(picture)
         tier = app.source.fleet.tier(card.uuid)
         scene = Pane(card, picture.history, tier, app.shown.mono, width, self.chart_rows(), app.ascii_only)

@@ -30,6 +30,7 @@ class Scene:
     histories: Mapping[str, History]
     findings: Mapping[str, Sequence[Finding]]
     selected: str | None
+    bucket: int
 
 
 class CardPanel(Lines):
@@ -56,6 +57,7 @@ class CardPanel(Lines):
             width,
             rows,
             self._cells,
+            scene.bucket,
         )
         try:
             self.show(card_rows(picture))
@@ -169,6 +171,7 @@ class TableView(VerticalScroll, can_focus=False):
                     card.uuid == scene.selected,
                     width,
                     self._cells.setdefault(card.uuid, Cells()),
+                    scene.bucket,
                 )
                 for card in scene.cards
             ]
