@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gputui.cli import UsageError
 from gputui.commands import status
 from gputui.commands.live import histories, judge, let_go, open_watcher
 from gputui.findings.evidence import Expect
@@ -21,6 +22,7 @@ from gputui.model.history import History
 from gputui.text import _
 
 if TYPE_CHECKING:
+    from gputui.alerts.hook import OnFinding
     from gputui.driver.source import Source
     from gputui.settings.load import Loaded
 
@@ -32,6 +34,7 @@ def run(options: argparse.Namespace) -> int:
     loaded = preferences(options)
     settings = loaded.settings
     options.interval, options.expect = settings.interval, settings.expect
+    hook, notes = hook_of(loaded, simulated=bool(options.demo))
     plan = terminal.plan_here(ascii_asked=bool(settings.ascii), mouse_asked=settings.mouse)
     if not plan.usable:
         print(f"gputui: {plan.why}", file=sys.stderr)
@@ -47,7 +50,8 @@ def run(options: argparse.Namespace) -> int:
         theme_name=terminal.theme_for(plan, settings.theme),
         settings=settings,
         keep=_Keep(loaded.path) if loaded.path is not None else None,
-        notes=(*loaded.errors, *loaded.warnings),
+        notes=(*loaded.errors, *loaded.warnings, *notes),
+        hook=hook,
         export=_Export(options.expect),
         judge=judge_for(options.expect),
         switch_to_demo=lambda: _demo(options),
@@ -55,6 +59,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         return terminal.run(app, plan)
     finally:
+        if hook is not None:
+            hook.close()
         let_go(app.source)
 
 
@@ -80,6 +86,25 @@ def preferences(options: argparse.Namespace) -> Loaded:
         )
     }
     return load(flags)
+
+
+def hook_of(loaded: Loaded, simulated: bool) -> tuple[OnFinding | None, tuple[str, ...]]:
+    """The command for findings, and what is wrong with it. Raises UsageError when a flag named what cannot be started.
+
+    Findings of a simulated host start it only when the flag was given: nobody wants a message at night from a demo.
+    """
+    from gputui.alerts.hook import OnFinding
+    from gputui.settings.load import Place
+
+    given = loaded.origins["alerts.on_finding"].place is Place.FLAG
+    if simulated and not given:
+        return None, ()
+    try:
+        return OnFinding.of(loaded.settings.alerts_on_finding), ()
+    except ValueError as error:
+        if given:
+            raise UsageError(str(error)) from error
+        return None, (str(error),)
 
 
 class _Keep:

@@ -201,6 +201,15 @@ ACTIONS: tuple[Action, ...] = (
         5,
         _work,
     ),
+    Action(
+        "quiet",
+        ("z",),
+        "z",
+        lambda: _("quiet"),
+        lambda: _("no bell and no notes of alerts, or again; they are kept as events"),
+        ("dashboard", "detail"),
+        group=_work,
+    ),
     Action("faster", ("plus", "equals_sign"), "+", lambda: _("faster"), lambda: _("sample more often"), group=_work),
     Action("slower", ("minus",), "-", lambda: _("slower"), lambda: _("sample less often"), group=_work),
     Action(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from rich.style import Style
 from textual.app import SystemCommand
 from textual.screen import Screen
 
+from gputui.alerts.hook import OnFinding
 from gputui.driver.source import Source
 from gputui.model.card import Event, Frame
 from gputui.model.finding import Finding
@@ -23,6 +24,7 @@ from gputui.ui.charts import Charts
 from gputui.ui.choice import Choice
 from gputui.ui.cost import OwnCost
 from gputui.ui.draw.rows import Row
+from gputui.ui.parts.alerting import Alerting, Judge
 from gputui.ui.parts.charting import Charting
 from gputui.ui.parts.choosing import Choosing
 from gputui.ui.parts.keeping import Keep, Keeping
@@ -32,16 +34,12 @@ from gputui.ui.screens.detail import DetailScreen
 from gputui.ui.screens.pages import EventsScreen, FindingsScreen, HelpScreen
 from gputui.ui.terminal import writer_behind
 
-JUDGE_S = 5.0
 NOTE_S = 6.0
 SETTLE_S = 0.03
 """Samples of one tick arrive together; a draw waits this long for the last of them."""
 
-Judge = Callable[[Frame, Mapping[str, History]], tuple[Sequence[Finding], Sequence[Event]]]
-"""The rules: what to show now, and what appeared or went since the last time."""
 
-
-class DashboardApp(Choosing, Charting, Keeping):
+class DashboardApp(Choosing, Charting, Keeping, Alerting):
     """Draws frames, decides nothing."""
 
     CSS = "Screen { background: $background; } Lines { background: $background; }"
@@ -63,6 +61,7 @@ class DashboardApp(Choosing, Charting, Keeping):
         settings: Settings | None = None,
         keep: Keep | None = None,
         notes: Sequence[str] = (),
+        hook: OnFinding | None = None,
         live: bool = True,
     ) -> None:
         self.settings = settings or Settings()
@@ -90,11 +89,10 @@ class DashboardApp(Choosing, Charting, Keeping):
         self.draw_errors: list[str] = []
         self.shown: Frame = source.fleet.frame(clock(), wall())
         self.before_exit: Callable[[], None] = lambda: None
-        self._export, self._judge, self._switch = export, judge, switch_to_demo
+        self._export, self._switch = export, switch_to_demo
+        self.start_judging(judge, self.settings, hook)
         self._live = live
         self._note_until = 0.0
-        self._judged_at: float | None = None
-        self._judged_states: tuple[Any, ...] = ()
         self._paused_at: float | None = None
         self._reading: int | None = None
         self._draw_due = False
@@ -152,13 +150,13 @@ class DashboardApp(Choosing, Charting, Keeping):
     def _draw(self) -> None:
         self._draw_due = False
         if writer_behind(self):
+            self._take()
             return
         self.refresh_now()
 
     def refresh_now(self) -> None:
-        """Take a new frame unless the picture is held, and draw it."""
-        if self._paused_at is None:
-            self._take()
+        """Take a new frame, and draw it unless the picture is held."""
+        self._take()
         if self.note and self.clock() >= self._note_until:
             self.note = ""
         screen = self.screen
@@ -166,32 +164,21 @@ class DashboardApp(Choosing, Charting, Keeping):
             screen.draw()
 
     def _take(self) -> None:
+        """Judge and alert on what is true now, whether it is shown or the picture is held."""
         fleet = self.source.fleet
-        self.shown = fleet.frame(self.clock(), self.wall())
-        self.had_source = self.had_source or self.shown.driver is not None
-        for card in self.shown.cards:
+        frame = fleet.frame(self.clock(), self.wall())
+        self.had_source = self.had_source or frame.driver is not None
+        for card in frame.cards:
             if card.uuid not in self.histories and (history := fleet.history(card.uuid)) is not None:
                 self.histories[card.uuid] = history
-        self._rejudge()
+        found = self.look_at(frame)
+        if self._paused_at is None:
+            self.shown, self.findings = frame, found
+            self.findings_by_card = {}
+            for finding in found:
+                if finding.gpu_uuid is not None:
+                    self.findings_by_card.setdefault(finding.gpu_uuid, []).append(finding)
         self.choose_cards()
-
-    def _rejudge(self) -> None:
-        """Ask the rules every few seconds, and at once when a card changes its state."""
-        if self._judge is None:
-            return
-        states = tuple((card.uuid, card.state) for card in self.shown.cards)
-        due = self._judged_at is None or self.shown.mono - self._judged_at >= JUDGE_S or states != self._judged_states
-        if not due:
-            return
-        self._judged_at, self._judged_states = self.shown.mono, states
-        found, events = self._judge(self.shown, self.histories)
-        self.findings = () if self.shown.problem else tuple(found)
-        for event in events:
-            self.source.fleet.eat(event, event.time)
-        self.findings_by_card = {}
-        for finding in self.findings:
-            if finding.gpu_uuid is not None:
-                self.findings_by_card.setdefault(finding.gpu_uuid, []).append(finding)
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -217,7 +204,7 @@ class DashboardApp(Choosing, Charting, Keeping):
         """Whether an action can do something now; others are not in footer, help or palette."""
         needs = {
             "": True,
-            "judge": self._judge is not None and self.shown.problem is None,
+            "judge": self.judge is not None and self.shown.problem is None,
             "cards": bool(self.shown.cards),
             "filter": self.choice.filter.condition is not None,
             "keep": self.keep is not None,
@@ -266,7 +253,7 @@ class DashboardApp(Choosing, Charting, Keeping):
             self.push_screen(DetailScreen(self.selected))
 
     def action_findings(self) -> None:
-        if self._judge is not None:
+        if self.judge is not None:
             self.push_screen(FindingsScreen())
 
     def action_events(self) -> None:
@@ -324,7 +311,8 @@ class DashboardApp(Choosing, Charting, Keeping):
             return
         self.source.stop()
         self.source = self._switch()
-        self.histories, self._judged_at = {}, None
+        self.histories = {}
+        self.start_judging(self.judge, self.settings, None)
         self._listen()
         self.draw_soon()
 

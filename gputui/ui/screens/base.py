@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from textual.containers import VerticalScroll
 from textual.screen import Screen
 
+from gputui.text import _
 from gputui.ui import actions
 from gputui.ui.draw.bars import HeaderFacts, footer_row, header_row
 from gputui.ui.draw.rows import Row
@@ -44,7 +45,9 @@ class Place(Screen[None]):
     def draw_bars(self) -> None:
         """Header and footer."""
         app, width = self.dashboard, self.size.width
-        choice = (app.choice.count_words(len(app.shown.cards)), app.choice.order_words())
+        choice = [app.choice.count_words(len(app.shown.cards)), app.choice.order_words()]
+        if app.is_quiet:
+            choice.append(_("quiet"))
         facts = HeaderFacts(app.wall(), app.paused_s, worker_gone=app.reader_gone, choice=choice)
         self.query_one("#header", Lines).show([header_row(app.shown, app.findings, facts, width)])
         keys = actions.footer_keys(self.place, app.allowed)
