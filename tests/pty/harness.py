@@ -25,7 +25,7 @@ ANSWERS = {b"\x1b[?2026$p": b"\x1b[?2026;2$y", b"\x1b[6n": b"\x1b[1;1R", b"\x1b[
 RESIZE_QUERY, RESIZE_ANSWER = b"\x1b[?2048$p", b"\x1b[?2048;2$y"
 FRAME = b"\x1b[?2026h"
 """Textual begins each update with it, once the terminal has said that it knows synchronized output."""
-MARK = "GPUTUI_TEST_RUN"
+MARK = "TEST_RUN_MARK"
 """A variable every process of a run inherits, so that none is overlooked, whoever its parent is by now."""
 MODES = (1000, 1002, 1003, 1004, 1006, 1015, 1016, 1049, 2004, 2026, 2048)
 

@@ -48,6 +48,15 @@ def test_a_signal_restores_the_terminal(terminal, number, code):
     assert gone(one.workers)
 
 
+@pytest.mark.parametrize("after_ms", range(20, 620, 60))
+def test_a_signal_at_any_moment_of_the_start(terminal, after_ms):
+    one = terminal("--demo")
+    one.pump(0.05 + after_ms / 1000)
+    os.kill(one.pid, signal.SIGTERM)
+    assert one.wait_end(5) == 143
+    one.assert_restored()
+
+
 def test_kill_9_leaves_no_worker(terminal):
     one = running(terminal)
     os.kill(one.pid, signal.SIGKILL)

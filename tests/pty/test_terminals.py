@@ -85,7 +85,7 @@ def test_a_window_without_a_size_is_80_by_24(terminal):
     one.wait_for("MHz", 15)
     one.pump(0.5)
     screen = Screen(200, 60).feed(one.output)
-    assert " ? help" in screen.lines[23]
+    assert " enter detail" in screen.lines[23]
     assert max(map(len, screen.lines)) <= 80
     assert not any(screen.lines[24:])
     seen = len(one.output)

@@ -79,7 +79,7 @@ def programs(peers: Path | None, cards: int) -> list[Program]:
     if 1 < cards <= 8:
         out.append(Program("gputui, table", ours, "of 1980", keys="v"))
     if name := found("nvitop"):
-        out.append(Program("nvitop", [name, "--interval", "1"], "MiB"))
+        out.append(Program("nvitop", [name, "--interval", "1"], "W / 700W"))
     if name := found("gpustat"):
         out.append(Program("gpustat -i 1", [name, "-i", "1", "--force-color"], "H100"))
     if name := found("nvtop"):
