@@ -23,10 +23,12 @@ from gputui.ui import actions, theme
 from gputui.ui.charts import Charts
 from gputui.ui.choice import Choice
 from gputui.ui.cost import OwnCost
+from gputui.ui.draw.host import host_row
 from gputui.ui.draw.rows import Row
 from gputui.ui.parts.alerting import Alerting, Judge
 from gputui.ui.parts.charting import Charting
 from gputui.ui.parts.choosing import Choosing
+from gputui.ui.parts.ending import Ending
 from gputui.ui.parts.keeping import Keep, Keeping
 from gputui.ui.screens.base import Place
 from gputui.ui.screens.dashboard import DashboardScreen
@@ -35,11 +37,12 @@ from gputui.ui.screens.pages import EventsScreen, FindingsScreen, HelpScreen
 from gputui.ui.terminal import writer_behind
 
 NOTE_S = 6.0
+FRESH_S = 0.9
 SETTLE_S = 0.03
 """Samples of one tick arrive together; a draw waits this long for the last of them."""
 
 
-class DashboardApp(Choosing, Charting, Keeping, Alerting):
+class DashboardApp(Choosing, Charting, Keeping, Alerting, Ending):
     """Draws frames, decides nothing."""
 
     CSS = "Screen { background: $background; } Lines { background: $background; }"
@@ -96,8 +99,9 @@ class DashboardApp(Choosing, Charting, Keeping, Alerting):
         self._paused_at: float | None = None
         self._reading: int | None = None
         self._draw_due = False
+        self._drawn_at = 0.0
         self._cost = OwnCost()
-        self._show_cost = False
+        self._show_cost = self._show_host = False
         self._notes = notes
         self.keep = keep
         self.kept = self.preferences()
@@ -135,7 +139,8 @@ class DashboardApp(Choosing, Charting, Keeping, Alerting):
         self.source.pump()
         self.source.tick()
         self._listen()
-        self.draw_soon()
+        if self.clock() - self._drawn_at > FRESH_S:  # samples that came draw by themselves
+            self.draw_soon()
 
     def draw_soon(self) -> None:
         """Draw once, shortly, however often this is called."""
@@ -156,6 +161,7 @@ class DashboardApp(Choosing, Charting, Keeping, Alerting):
 
     def refresh_now(self) -> None:
         """Take a new frame, and draw it unless the picture is held."""
+        self._drawn_at = self.clock()
         self._take()
         if self.note and self.clock() >= self._note_until:
             self.note = ""
@@ -207,6 +213,7 @@ class DashboardApp(Choosing, Charting, Keeping, Alerting):
             "judge": self.judge is not None and self.shown.problem is None,
             "cards": bool(self.shown.cards),
             "filter": self.choice.filter.condition is not None,
+            "ending": not self.settings.readonly,
             "keep": self.keep is not None,
             "export": self._export is not None,
             "demo": self.can_simulate,
@@ -214,10 +221,9 @@ class DashboardApp(Choosing, Charting, Keeping, Alerting):
         return needs[action.needs]
 
     def cost_rows(self, width: int) -> list[Row]:
-        """The line about our own cost, when it is asked for."""
-        if not self._show_cost:
-            return []
-        return [self._cost.row(self.source.fleet.cost, width)]
+        """The lines about the machine and about our own cost, when they are asked for."""
+        rows = [host_row(self.shown.host, width)] if self._show_host else []
+        return [*rows, self._cost.row(self.source.fleet.cost, width)] if self._show_cost else rows
 
     def say(self, text: str) -> None:
         """A note in the bottom line for some seconds."""
@@ -261,6 +267,10 @@ class DashboardApp(Choosing, Charting, Keeping, Alerting):
 
     def action_cost(self) -> None:
         self._show_cost = not self._show_cost
+        self.draw_soon()
+
+    def action_host(self) -> None:
+        self._show_host = not self._show_host
         self.draw_soon()
 
     def action_return(self) -> None:
