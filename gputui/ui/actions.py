@@ -9,7 +9,7 @@ from textual.binding import Binding
 
 from gputui.text import _
 
-EVERYWHERE = ("dashboard", "detail", "findings", "events", "help")
+EVERYWHERE = ("dashboard", "detail", "findings", "events", "processes", "help")
 
 
 @dataclass(frozen=True)
@@ -162,6 +162,26 @@ ACTIONS: tuple[Action, ...] = (
         2,
         _look,
     ),
+    Action(
+        "processes",
+        ("p",),
+        "p",
+        lambda: _("processes"),
+        lambda: _("the processes of all cards"),
+        ("dashboard", "detail"),
+        5,
+        _look,
+        "cards",
+    ),
+    Action(
+        "host",
+        ("h",),
+        "h",
+        lambda: _("machine"),
+        lambda: _("the machine in a line: CPU of its quota, memory, disks, network, what waits"),
+        group=_look,
+        needs="cards",
+    ),
     Action("cost", ("i",), "i", lambda: _("own cost"), lambda: _("what this program itself costs"), group=_look),
     Action(
         "previous", ("up", "k"), "↑ k", lambda: _("up"), lambda: _("one card, or one line, up"), EVERYWHERE, group=_move
@@ -187,7 +207,7 @@ ACTIONS: tuple[Action, ...] = (
         "esc",
         lambda: _("back"),
         lambda: _("back to the cards"),
-        ("detail", "findings", "events", "help"),
+        ("detail", "findings", "events", "processes", "help"),
         0,
         _move,
     ),
@@ -231,6 +251,17 @@ ACTIONS: tuple[Action, ...] = (
         lambda: _("dark, light, high contrast, terminal colours"),
         EVERYWHERE,
         group=_work,
+    ),
+    Action(
+        "end_process",
+        ("X",),
+        "X",
+        lambda: _("end process"),
+        lambda: _("ask the selected process of yours to end; asks twice, and once more to kill it"),
+        ("processes",),
+        1,
+        _work,
+        "ending",
     ),
     Action(
         "keep",

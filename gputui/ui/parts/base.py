@@ -12,6 +12,7 @@ from gputui.driver.source import Source
 from gputui.model.card import Frame
 from gputui.model.finding import Finding
 from gputui.model.history import History
+from gputui.settings.schema import Settings
 
 if TYPE_CHECKING:
     from gputui.ui.charts import Charts
@@ -32,6 +33,7 @@ class Part(App[int]):
     role_styles: dict[str, Style]
     findings: tuple[Finding, ...]
     histories: dict[str, History]
+    settings: Settings
     choice: Choice
     charts: Charts
 

@@ -75,7 +75,9 @@ class DashboardScreen(Place):
         self.draw_bars()
         headline = headline_row(app.findings, width) if height >= 8 else ()
         self._show("headline", [headline] if headline else [])
-        self._show("cost", app.cost_rows(width))
+        extra = app.cost_rows(width)
+        self._show("cost", extra)
+        self.query_one("#cost").styles.height = max(1, len(extra))
         notice = notice_rows(app.shown, width, app.can_simulate)
         if notice:
             self._alone(notice)
@@ -96,7 +98,7 @@ class DashboardScreen(Place):
             if not table_view.draw(scene):
                 self.dashboard.draw_after_layout()
         else:
-            room = height - 2 - (1 if headline else 0) - (1 if self.asking else 0)
+            room = height - 2 - (1 if headline else 0) - (1 if self.asking else 0) - len(extra)
             cards_view.lay_out(len(scene.cards), width, room)
             cards_view.draw(scene)
             if any(panel.size.width == 0 for panel in cards_view.panels):
