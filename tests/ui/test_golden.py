@@ -30,6 +30,8 @@ SCREENS: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "filter": ("big-64", 60, ("slash", *"temp", "greater_than_sign", *"60", "enter", "greater_than_sign")),
     "filter-typing": ("h100x8", 60, ("slash", *"temp", "greater_than_sign")),
     "filter-none": ("h100x8", 60, ("slash", *"temp", "greater_than_sign", *"200", "enter")),
+    "processes": ("h100x8", 60, ("p",)),
+    "host": ("rtx4090", 60, ("h",)),
     "help": ("rtx4090", 10, ("question_mark",)),
 }
 

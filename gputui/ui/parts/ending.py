@@ -66,7 +66,10 @@ class Ending(Part):
         if self.shown.simulated:
             self.say(_("PID {pid} is simulated; there is nothing to end.").format(pid=one.pid))
             return None
-        if one.here is not True or one.started is None:
+        if one.here is None:
+            self.say(_("PID {pid} cannot be looked into; nothing was sent.").format(pid=one.pid))
+            return None
+        if not one.here or one.started is None:
             self.say(_("PID {pid} is outside this container; nothing was sent.").format(pid=one.pid))
             return None
         who = candidate(one.pid, one.started)
