@@ -136,15 +136,44 @@ async def test_readonly_has_no_such_key(child):
 
 async def test_h_shows_and_hides_the_machine():
     async with stage() as (one, pilot):
-        assert not one.has("waits for disk")
+        assert not one.has("waits for CPU")
         await pilot.press("h")
         await drawn(one, pilot)
-        assert one.has("waits for disk")
+        assert one.has("waits for CPU")
         assert one.has("GiB")
         await pilot.press("i")
         await drawn(one, pilot)
-        assert one.has("waits for disk")
+        assert one.has("waits for CPU")
         assert one.has("of a core")
         await pilot.press("h")
         await drawn(one, pilot)
-        assert not one.has("waits for disk")
+        assert not one.has("waits for CPU")
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 120, 300])
+def test_the_machine_fits_every_width_and_says_only_what_is_known(width):
+    from gputui.model.reading import Absent, Why
+    from gputui.ui.draw.host import host_row
+    from gputui.ui.draw.rows import width_of
+    from tests.ui.stage import Stage
+
+    one = Stage("rtx4090", 10)
+    row = host_row(one.fleet.host, width)
+    assert width_of(row) == width
+    nothing = host_row({name: Absent(Why.UNSUPPORTED) for name in one.fleet.host}, width)
+    assert width_of(nothing) == width
+    assert "0" not in "".join(text for text, _role in nothing)
+    if width >= 120:
+        text = "".join(text for text, _role in row)
+        assert "CPU 38 % of 16 cores" in text
+        assert "disk 84 MB/s r" in text
+        assert "net 1 MB/s" in text
+
+
+def test_a_machine_that_is_short_of_cpu_is_marked():
+    from gputui.ui.draw.host import host_row
+
+    row = host_row({"host.cpu.percent": 99.0, "host.pressure.cpu": 40.0}, 100)
+    assert ("waits for CPU 40 %", "warn") in row
+    calm = host_row({"host.cpu.percent": 40.0, "host.pressure.cpu": 0.2}, 100)
+    assert all(role != "warn" for _text, role in calm)

@@ -20,8 +20,9 @@ from gputui.driver.nvml.events import Events
 from gputui.driver.protocol import Sampled
 from gputui.host.facts import HostFacts
 from gputui.host.processes import ProcessWatch
+from gputui.host.rates import Rates
 from gputui.model.card import Driver, Event, State
-from gputui.model.reading import NOT_ASKED, Reading, Why
+from gputui.model.reading import NOT_ASKED, Reading, Why, number
 from gputui.model.wire import Listed
 
 PROBE_S = 25.0
@@ -67,6 +68,7 @@ class NvmlSource:
         self._lock = threading.Lock()
         self._notes: deque[Event] = deque(maxlen=100)
         self._facts = HostFacts(root)
+        self._rates = Rates(root)
         self._watch = ProcessWatch(root, own=frozenset({os.getpid(), os.getppid()}))
 
     def open(self) -> Driver:
@@ -225,8 +227,13 @@ class NvmlSource:
         self._notes.append(Event(time.time(), what, uuid, detail))
 
     def host(self, slow: bool) -> Mapping[str, Reading]:
-        """Readings of the machine."""
-        return self._facts.read(slow)
+        """Readings of the machine. Its rates with the slow ones: a mean of five seconds says what a card waits for."""
+        facts = dict(self._facts.read(slow))
+        if slow:
+            mono = time.monotonic()
+            cores = number(facts.get("host.cpu.quota")) or number(facts.get("host.cpu.count"))
+            facts.update(self._rates.read(mono, cores))
+        return facts
 
     def close(self) -> None:
         """Shut the library down. May block."""

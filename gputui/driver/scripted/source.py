@@ -106,14 +106,29 @@ class ScriptedSource:
         given = {
             name if name.startswith("host.") else f"host.{name}": value for name, value in self._script.host.items()
         }
+        busy = given.get("host.pressure.cpu", 0.0)
+        rates = {**_RATES, "host.cpu.of_quota": 97.0 if isinstance(busy, float) and busy >= 10 else 38.0}
         readings: dict[str, Reading] = {}
-        for spec in catalog.HOST_SPECS:
-            value = given.get(spec.name)
+        for spec in catalog.HOST_SPECS + catalog.HOST_RATE_SPECS:
+            value = given.get(spec.name, rates.get(spec.name) if given else None)
             readings[spec.name] = _reading(value) if value is not None else _ABSENT
         return readings
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+
+_RATES: dict[str, float | int | str] = {
+    "host.cpu.throttled": 0.0,
+    "host.disk.read": 84_000_000,
+    "host.disk.write": 3_100_000,
+    "host.disk.scope": "container",
+    "host.network.rx": 1_200_000,
+    "host.network.tx": 400_000,
+    "host.pressure.memory.full": 0.0,
+    "host.pressure.io.full": 0.0,
+}
+"""A machine that reads its training data, where the scenario says nothing else of it."""
 
 
 def _reading(value: Any) -> Reading:

@@ -47,6 +47,7 @@ def host_row(host: Mapping[str, Reading], width: int) -> Row:
     if used is not None and total:
         words = _("memory {used:.0f} of {total:.0f} GiB").format(used=used / 1024, total=total / 1024)
         parts.append((words, "warn" if used >= 0.95 * total else "value"))
+    parts += _waiting(host)
     for title, names in (
         (_("disk"), ("host.disk.read", "host.disk.write")),
         (_("net"), ("host.network.rx", "host.network.tx")),
@@ -54,14 +55,22 @@ def host_row(host: Mapping[str, Reading], width: int) -> Row:
         pair = _pair(host, *names)
         if pair is not None:
             parts.append((f"{title} {pair}", "value"))
-    for title, name in (("CPU", "cpu"), (_("memory"), "memory"), (_("disk"), "io")):
-        waited = number(get(host, f"host.pressure.{name}"))
-        if waited is not None and (waited >= 1 or name == "io"):
-            words = _("waits for {what} {p:.0f} %").format(what=title, p=waited)
-            parts.append((words, "warn" if waited >= PRESSED else "value"))
     if not parts:
         return ((fit(_(" The machine's figures cannot be read here."), width), "label"),)
     return _fitted(parts, width)
+
+
+def _waiting(host: Mapping[str, Reading]) -> list[tuple[str, str]]:
+    """What tasks waited for in the last ten seconds (PSI), or that nothing did; nothing where the kernel is silent."""
+    parts: list[tuple[str, str]] = []
+    known = False
+    for title, name in (("CPU", "cpu"), (_("memory"), "memory"), (_("disk"), "io")):
+        waited = number(get(host, f"host.pressure.{name}"))
+        known = known or waited is not None
+        if waited is not None and waited >= 1:
+            words = _("waits for {what} {p:.0f} %").format(what=title, p=waited)
+            parts.append((words, "warn" if waited >= PRESSED else "value"))
+    return parts or ([(_("waits for nothing"), "value")] if known else [])
 
 
 def _fitted(parts: list[tuple[str, str]], width: int) -> Row:
