@@ -17,11 +17,15 @@ from gputui.model.card import Process
 from gputui.model.reading import Absent, Reading, Why
 
 SCAN_S = 5.0
-IDLE_SCAN_S = 30.0
-"""How soon a process without a device file is looked at again; there may be thousands."""
+IDLE_SCAN_S = 10.0
+"""How soon a process without a device file is looked at again; there may be thousands. A job that opens the card must
+be known before the sharing rules speak of load that is nobody's, at the earliest after 18 s.
+"""
 EARLY_S = 0.5
 _NVIDIA_MAJOR = 195
 _WSL = "/dev/dxg"
+_FIRST_NAMESPACE = "pid:[4026531836]"
+"""PROC_PID_INIT_INO of include/linux/proc_ns.h: not inside a container's PID namespace."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,16 @@ class ProcessWatch:
         self._ticks = os.sysconf("SC_CLK_TCK")
         self._page_mib = os.sysconf("SC_PAGE_SIZE") / 1024 / 1024
         self._booted = _boot_time(self._proc)
+        self._first_namespace = _link(self._proc / "self/ns/pid") == _FIRST_NAMESPACE
+        self._hidden = 0
+
+    @property
+    def hidden(self) -> int:
+        """Processes that may have a card open without our knowing, as of the last scan: those that may not be looked
+        into, and one for a /proc that shows only our own (hidepid). Outside of containers the driver's list names
+        every user of a card, so there what may not be looked into hides nothing.
+        """
+        return self._hidden
 
     def join(self, claims: Sequence[Claim], minor: int | None, mono: float) -> tuple[Process, ...]:
         """The processes of one card. minor: its device file's number, None when the driver does not say.
@@ -116,6 +130,8 @@ class ProcessWatch:
             if seen is None or mono >= seen.again:
                 self._look(pid, mono)
         self._cpu = {key: kept for key, kept in self._cpu.items() if key[0] in present}
+        closed = sum(not seen.held.readable for seen in self._seen.values())
+        self._hidden = int(1 not in present) + (0 if self._first_namespace else closed)
 
     def _look(self, pid: int, mono: float) -> _Held | None:
         held = self._held(pid)
@@ -236,6 +252,13 @@ class ProcessWatch:
             except KeyError:
                 self._users[uid] = str(uid)
         return self._users[uid]
+
+
+def _link(path: Path) -> str:
+    try:
+        return os.readlink(path)  # noqa: PTH115
+    except OSError:
+        return ""
 
 
 def _minor(path: str, target: str) -> int | None:

@@ -91,7 +91,8 @@ class Card:
 
     index is the driver's at the time of the last listing; identity is `uuid`. sampled is Unix time of the readings,
     age_s their age when the frame was taken. missing_since is set for a card that was seen in this run and is no
-    longer listed.
+    longer listed. own_changed_s: seconds since a process of ours was seen to begin or end on the card, None when none
+    was.
     """
 
     index: int
@@ -107,6 +108,7 @@ class Card:
     missing_since: float | None = None
     state_code: int | None = None
     samples: int = 0
+    own_changed_s: float | None = None
 
     def get(self, name: str) -> Reading:
         """The named reading, `Absent(not-asked)` when it was never read."""

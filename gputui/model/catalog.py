@@ -160,6 +160,7 @@ pci.bus_id                                       -    static identity
 pci.device_id                                    -    static identity
 pci.sub_device_id                                -    static identity
 processes.state                                  -    slow   processes ours
+processes.hidden                                 -    slow   processes ours
 """
 
 _HOST = """

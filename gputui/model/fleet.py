@@ -47,6 +47,7 @@ class _Member:
     code: int | None = None
     processes: tuple[Process, ...] | Absent = ()
     mig: tuple[MigDevice, ...] = ()
+    own_changed: float | None = None
     sampled_mono: float | None = None
     sampled_wall: float | None = None
     shown: State = State.OK
@@ -188,6 +189,8 @@ class Fleet:
         if sample.changed:
             member.readings = {**member.readings, **_dated(sample, member.readings)}
         if sample.processes is not None:
+            if member.samples and _own(sample.processes) != _own(member.processes):
+                member.own_changed = sample.mono
             member.processes = sample.processes
         if sample.mig is not None:
             member.mig = sample.mig
@@ -319,7 +322,15 @@ class Fleet:
             missing_since=member.missing_since,
             state_code=member.code,
             samples=member.samples,
+            own_changed_s=None if member.own_changed is None else max(0.0, mono - member.own_changed),
         )
+
+
+def _own(processes: tuple[Process, ...] | Absent) -> frozenset[tuple[int, float | None]]:
+    """Those that are ours, or may be."""
+    if isinstance(processes, Absent):
+        return frozenset()
+    return frozenset((process.pid, process.started) for process in processes if process.here is not False)
 
 
 def _dated(sample: Sample, before: Mapping[str, Reading]) -> dict[str, Reading]:

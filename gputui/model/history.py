@@ -88,7 +88,7 @@ class History:
             value = number(readings.get(name))
             ring[at] = NAN if value is None else value
         mask = number(readings.get("clocks_event_reasons.mask"))
-        if mask is not None:
+        if mask is not None and 0 <= mask < _NO_MASK:  # a file can say anything
             before = self._masks[at]
             self._masks[at] = int(mask) | (0 if before == _NO_MASK else before)
 

@@ -105,7 +105,7 @@ class DayTier:
             if value is not None and math.isfinite(value):
                 self._take(name, column, at, value)
         mask = number(readings.get("clocks_event_reasons.mask"))
-        if mask is not None:
+        if mask is not None and 0 <= mask < 1 << 64:
             block.masks[at] |= int(mask)
             block.read[at] = 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import time
 from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
@@ -15,10 +16,15 @@ _RECORD = struct.Struct("72sQ")
 
 
 def environment(
-    tmp_path: Path, script: Script | str, missing: Collection[str] = (), library: Path | None = None
+    tmp_path: Path,
+    script: Script | str,
+    missing: Collection[str] = (),
+    library: Path | None = None,
+    one_clock: bool = False,
 ) -> dict[str, str]:
     """os.environ, changed so that libnvidia-ml.so.1 is the stand-in, playing this script. `library` is one that was
-    built before; without it one is built in tmp_path. Raises NoCompiler.
+    built before; without it one is built in tmp_path. With `one_clock` the script's seconds count from now for every
+    process, so that one that is started again does not see the first seconds once more. Raises NoCompiler.
     """
     built = library or build(tmp_path / "driver", missing)
     path = tmp_path / "script.txt"
@@ -27,6 +33,9 @@ def environment(
     found["LD_LIBRARY_PATH"] = f"{built.parent}:{found.get('LD_LIBRARY_PATH', '')}".rstrip(":")
     found["FAKE_NVML_SCRIPT"] = str(path)
     found["FAKE_NVML_CALLS"] = str(tmp_path / "calls.bin")
+    found.pop("FAKE_NVML_START", None)
+    if one_clock:
+        found["FAKE_NVML_START"] = repr(time.monotonic())
     return found
 
 

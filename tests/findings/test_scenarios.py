@@ -25,7 +25,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "scenarios"
 SCENARIOS = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in sorted(FOLDER.glob("*.toml"))}
 KEYS = {
     "source", "base", "name", "seconds", "idle", "expect", "facts", "moment", "later", "host", "processes",
-    "events", "probes", "state", "problem", "finds", "never", "interval",
+    "own_until", "events", "probes", "state", "problem", "finds", "never", "interval",
 }  # fmt: skip
 H100 = {
     **world.A100,
@@ -127,6 +127,7 @@ def evidence_of(scenario: dict[str, Any]) -> Evidence:
         name=scenario.get("name", name),
         state=State(scenario.get("state", "ok")),
         processes=own,
+        own_until=scenario.get("own_until"),
         host=readings(scenario.get("host", {})),
         expect=Expect(scenario.get("expect", "any")),
         probes=probes,

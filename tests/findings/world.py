@@ -100,12 +100,15 @@ def evidence(
     uuid: str = "GPU-11111111-2222-3333-4444-555555555555",
     state: State = State.OK,
     processes: tuple[Process, ...] | Absent = OWN_JOB,
+    own_until: int | None = None,
     host: Mapping[str, Reading] | None = None,
     expect: Expect = Expect.ANY,
     probes: tuple[ProbeResult, ...] = (),
     source: str = "nvml",
 ) -> Evidence:
-    """One card watched for `seconds`. `moment(second)` gives the readings; "mask" in them sets the reasons."""
+    """One card watched for `seconds`. `moment(second)` gives the readings; "mask" in them sets the reasons. own_until:
+    the second in which a process of ours left the card, beside `processes`.
+    """
     fleet = Fleet(source=source)
     if source == "nvml":
         fleet.worker_started(START_MONO - 1, START_WALL)
@@ -116,7 +119,10 @@ def evidence(
         now = dict(moment(second) if callable(moment) else moment)
         now.update(reading_of_mask(now.pop("mask", 0)))
         mono = START_MONO + second + 0.1
-        fleet.eat(Sample(uuid, mono, START_WALL + second, State.OK, now, processes=processes), START_WALL)
+        there = processes
+        if own_until is not None and second < own_until and not isinstance(processes, Absent):
+            there = (*processes, *OWN_JOB)
+        fleet.eat(Sample(uuid, mono, START_WALL + second, State.OK, now, processes=there), START_WALL)
     end = START_MONO + seconds
     if state is not State.OK:
         fleet.eat(Sample(uuid, end, START_WALL + seconds, state, {}, code=15), START_WALL)

@@ -65,6 +65,34 @@ def test_a_process_we_may_not_look_into_is_neither(tree: Tree, monkeypatch: pyte
     assert (found.here, found.name) == (None, "")
 
 
+@pytest.mark.parametrize(
+    ("namespace", "with_first", "hidden"),
+    [("pid:[4026532201]", True, 1), ("pid:[4026532201]", False, 2), ("pid:[4026531836]", True, 0), (None, True, 1)],
+)
+def test_what_may_have_a_card_open_unseen_is_counted(tree, monkeypatch, namespace, with_first, hidden) -> None:
+    closed = tree.process(4100, "python3", ("/dev/nvidia0",))
+    tree.process(4101, "shell", ("/dev/null",))
+    if with_first:
+        tree.process(1, "init")
+    if namespace:
+        (tree.root / "proc/self/ns").mkdir(parents=True)
+        (tree.root / "proc/self/ns/pid").symlink_to(namespace)
+    real = os.listdir
+
+    def refused(path: object) -> list[str]:
+        if str(path) == str(closed):
+            raise PermissionError
+        return real(path)  # type: ignore[call-overload,no-any-return]
+
+    monkeypatch.setattr(os, "listdir", refused)
+    watch = ProcessWatch(tree.root)
+    watch.join([], 0, 0.0)
+    assert watch.hidden == hidden
+    monkeypatch.undo()
+    watch.join([], 0, IDLE_SCAN_S)
+    assert watch.hidden == hidden - (0 if namespace == "pid:[4026531836]" else 1)
+
+
 def test_ours_that_the_driver_does_not_list_are_added(tree: Tree) -> None:
     tree.process(50, "train", ("/dev/nvidia0",))
     tree.process(51, "shell", ("/dev/null",))

@@ -76,6 +76,14 @@ def test_reasons_of_a_second_are_joined_and_the_worst_shows():
     assert history.causes(3, 1, 13) == [Cause.POWER, None, Cause.NONE]
 
 
+@pytest.mark.parametrize("mask", [-1, 2**64 - 1, 2**64, 1e300])
+def test_a_mask_that_no_driver_gives_is_not_kept(mask):
+    history = History(slots=20)
+    history.add(10.0, {"clocks_event_reasons.mask": mask, SM: 5})
+    assert list(history.masks(0)) == []
+    assert list(history.points(SM, 0)) == [(10.0, 5)]
+
+
 @given(st.lists(st.tuples(st.floats(0, 500), st.floats(0, 1e6, width=32)), max_size=80))
 def test_no_order_of_samples_breaks_it(samples):
     history = History(slots=30)

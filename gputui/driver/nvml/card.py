@@ -121,8 +121,10 @@ class CardReader:
         readings["mig.devices"] = len(mig) if self._nature.mig else self._mig_missing()
         readings["processes.state"] = processes.state
         state, code = self._state()
+        joined = self._joined(processes, mono)
+        readings["processes.hidden"] = self._watch.hidden
         self.known.update(readings)
-        return Sampled(state, dict(self.known), code, self._joined(processes, mono), mig)
+        return Sampled(state, dict(self.known), code, joined, mig)
 
     def _row(self, row: Row) -> Reading:
         """One row of the table. What the nature of the card rules out is not asked."""

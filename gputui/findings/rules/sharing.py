@@ -1,7 +1,8 @@
 """Does somebody else use the card, or is it a slice?
 
 Ours is a process that runs in this container and has the card open, whether the driver lists it or not. Where a process
-cannot be looked into, or one of ours is open but unlisted, load and memory cannot be told apart: then nothing is said.
+cannot be looked into, one of ours is open but unlisted, or one began or ended within the window, load and memory cannot
+be told apart: then nothing is said.
 Own jobs in another container of the same machine look foreign, so load or memory alone is a warning; both together, for
 a minute, are a failure.
 """
@@ -40,7 +41,15 @@ def _attributable(card: CardView) -> bool:
     if card.is_mig or card.is_vgpu or card.is_unified or card.frame.source == "nvidia-smi":
         return False
     processes = card.processes
-    return processes is not None and all(process.here is not None and process.listed for process in processes)
+    if processes is None or _own_changed(card) or card.number("processes.hidden"):
+        return False
+    return all(process.here is not None and process.listed for process in processes)
+
+
+def _own_changed(card: CardView) -> bool:
+    """Whether a process of ours began or ended within the window, so that its load and memory are in it."""
+    since = card.card.own_changed_s
+    return since is not None and since < card.limits["window_s"]
 
 
 def _foreign_load(card: CardView) -> tuple[float, float] | None:
@@ -153,6 +162,8 @@ def memory_held_by_others(card: CardView) -> Outcome:
 def foreign_process(card: CardView) -> Outcome:
     processes = card.processes
     if processes is None or card.is_mig or card.frame.source == "nvidia-smi":
+        return None
+    if _own_changed(card) or card.number("processes.hidden"):
         return None
     foreign = [process for process in processes if process.here is False]
     # Older drivers list our own processes under the host's numbers: one of ours that is open but unlisted may be it.

@@ -23,7 +23,10 @@ FULL_ROWS, COMPACT_ROWS = 6, 3
 
 @dataclass(frozen=True)
 class Picture:
-    """What a card panel is drawn from. rows: FULL_ROWS or COMPACT_ROWS. bucket: seconds of a cell."""
+    """What a card panel is drawn from. rows: FULL_ROWS or COMPACT_ROWS. bucket: seconds of a cell.
+
+    band: which row, from the top, of a sparkline of so many rows.
+    """
 
     card: Card
     history: History | None
@@ -34,6 +37,7 @@ class Picture:
     rows: int = FULL_ROWS
     cells: Cells = field(default_factory=Cells)
     bucket: int = BUCKET_S
+    band: tuple[int, int] = (0, 1)
 
 
 def state_words(card: Card, now: float) -> str:
@@ -94,11 +98,16 @@ def reason_word(card: Card) -> str:
 
 def card_rows(picture: Picture) -> list[Row]:
     """The rows of a card, each exactly `width` cells."""
+    if picture.rows > FULL_ROWS:
+        from gputui.ui.draw.tall import tall_rows
+
+        return tall_rows(picture)
     body = _full(picture) if picture.rows >= FULL_ROWS else _compact(picture)
-    return [_title(picture), *body]
+    return [title_row(picture), *body]
 
 
-def _title(picture: Picture) -> Row:
+def title_row(picture: Picture) -> Row:
+    """Name and badge."""
     card, width = picture.card, picture.width
     word, role = badge(card, picture.findings, picture.frame.time)
     mark = "▶" if picture.selected else "─"
@@ -120,7 +129,8 @@ class _Layout:
     tail: int
 
 
-def _layout(width: int) -> _Layout:
+def layout(width: int) -> _Layout:
+    """How many cells each part of a row has."""
     tail = 31 if width >= 90 else 25 if width >= 58 else 18 if width >= 50 else 13
     return _Layout(spark=max(6, width - 1 - LABEL - VALUE - 1 - 2 - tail), tail=tail)
 
@@ -128,7 +138,7 @@ def _layout(width: int) -> _Layout:
 def _line(
     picture: Picture, label: str, value: str, shape: str, tail: str, roles: tuple[str, str] = ("value", "tail")
 ) -> Row:
-    layout = _layout(picture.width)
+    cells = layout(picture.width)
     alive = picture.card.state in (State.OK, State.ASLEEP)
     value_role, tail_role = roles if alive else ("old", "old")
     return joined(
@@ -136,8 +146,8 @@ def _line(
             (" " + fit(label, LABEL), "label"),
             (right(value, VALUE), value_role),
             (" ", "spark"),
-            (fit(shape, layout.spark), "spark"),
-            ("  " + fit(tail, picture.width - 1 - LABEL - VALUE - 1 - layout.spark - 2), tail_role),
+            (fit(shape, cells.spark), "spark"),
+            ("  " + fit(tail, picture.width - 1 - LABEL - VALUE - 1 - cells.spark - 2), tail_role),
         )
     )
 
@@ -147,14 +157,15 @@ def _cells(picture: Picture, name: str, top: float | None) -> str:
     if history is None or not top:
         return ""
     size = bucket_s(picture.frame.interval_s, picture.bucket)
-    return picture.cells.values(history, name, _layout(picture.width).spark, size, picture.frame.mono, top)
+    return picture.cells.values(history, name, layout(picture.width).spark, size, picture.frame.mono, top, picture.band)
 
 
 def _full(picture: Picture) -> list[Row]:
-    return [_clock(picture), _power(picture), _heat(picture), _load(picture), _why(picture)]
+    return [clock_row(picture), power_row(picture), heat_row(picture), load_row(picture), why_row(picture)]
 
 
-def _clock(picture: Picture) -> Row:
+def clock_row(picture: Picture) -> Row:
+    """SM clock."""
     card = picture.card
     top = number(card.get("clocks.max.sm"))
     state = text(card.get("pstate")) or ""
@@ -165,11 +176,12 @@ def _clock(picture: Picture) -> Row:
     return _line(picture, "SM", value, _cells(picture, "clocks.current.sm", top), tail)
 
 
-def _power(picture: Picture) -> Row:
+def power_row(picture: Picture) -> Row:
+    """Power and its limits."""
     card = picture.card
     enforced, default = number(card.get("enforced.power.limit")), number(card.get("power.default_limit"))
     requested = number(card.get("power.limit"))
-    tail, role = _limits(enforced, requested, default, _layout(picture.width).tail)
+    tail, role = _limits(enforced, requested, default, layout(picture.width).tail)
     shape = _cells(picture, "power.draw", enforced or default or number(card.get("power.max_limit")))
     return _line(picture, "PWR", whole(number(card.get("power.draw")), "W"), shape, tail, ("value", role))
 
@@ -196,25 +208,27 @@ def _limits(enforced: float | None, requested: float | None, default: float | No
     return f"{enforced:.0f}/{default:.0f}" if default is not None else parts[0], role
 
 
-def _heat(picture: Picture) -> Row:
+def heat_row(picture: Picture) -> Row:
+    """Temperature."""
     card = picture.card
     now, slow = number(card.get("temperature.gpu")), number(card.get("temperature.threshold.slowdown"))
     margin, fan = number(card.get("temperature.gpu.tlimit")), number(card.get("fan.speed"))
     if slow is not None:
         tail = _("slows at {c:.0f}").format(c=slow)
     elif margin is not None:
-        tail = _("{c:.0f} below its limit").format(c=margin) if _layout(picture.width).tail > 18 else f"-{margin:.0f}"
+        tail = _("{c:.0f} below its limit").format(c=margin) if layout(picture.width).tail > 18 else f"-{margin:.0f}"
     else:
         tail = ""
-    if fan is not None and _layout(picture.width).tail > 18:
+    if fan is not None and layout(picture.width).tail > 18:
         tail = " · ".join(part for part in (tail, _("fan {p:.0f} %").format(p=fan)) if part)
     hot = now is not None and slow is not None and slow - now < 5
     shape = _cells(picture, "temperature.gpu", slow or 100.0)
     return _line(picture, "TEMP", whole(now, "°C"), shape, tail, ("warn" if hot else "value", "tail"))
 
 
-def _load(picture: Picture) -> Row:
-    card, wide = picture.card, _layout(picture.width).tail
+def load_row(picture: Picture) -> Row:
+    """Utilization, memory, link."""
+    card, wide = picture.card, layout(picture.width).tail
     reading = card.get("utilization.gpu")
     value = "MIG" if isinstance(reading, Absent) and reading.why.value == "mig" else whole(number(reading), "%")
     generation, lanes = number(card.get("pcie.link.gen.current")), number(card.get("pcie.link.width.current"))
@@ -225,14 +239,15 @@ def _load(picture: Picture) -> Row:
     return _line(picture, "UTIL", value, _cells(picture, "utilization.gpu", 100.0), tail)
 
 
-def _why(picture: Picture) -> Row:
+def why_row(picture: Picture) -> Row:
+    """What held the clock."""
     history = picture.history
     size = bucket_s(picture.frame.interval_s, picture.bucket)
     cells = ""
     if history is not None:
-        cells = picture.cells.causes(history, _layout(picture.width).spark, size, picture.frame.mono)
-    legend = _("i idle p power h heat b l") if _layout(picture.width).tail >= 25 else ""
-    if _layout(picture.width).tail >= 31:
+        cells = picture.cells.causes(history, layout(picture.width).spark, size, picture.frame.mono)
+    legend = _("i idle p power h heat b l") if layout(picture.width).tail >= 25 else ""
+    if layout(picture.width).tail >= 31:
         legend = _("i idle p power h heat b brake")
     return _line(picture, "WHY", "", cells, legend, ("value", "label"))
 

@@ -32,11 +32,21 @@ class Cells:
     def __init__(self) -> None:
         self._kept: dict[tuple[str, int], tuple[float, float, str]] = {}
 
-    def values(self, history: History, name: str, count: int, size_s: int, now: float, top: float) -> str:
-        """The sparkline of a reading over `count` cells up to now."""
+    def values(
+        self,
+        history: History,
+        name: str,
+        count: int,
+        size_s: int,
+        now: float,
+        top: float,
+        band: tuple[int, int] = (0, 1),
+    ) -> str:
+        """The sparkline of a reading over `count` cells up to now; band: which row of how many, from the top."""
         end = end_of(history, now, size_s)
         draw = partial(history.buckets, name, count, size_s, end)
-        return self._get(history, name, count, size_s, now, top, lambda: spark(draw(), top))
+        key = name if band == (0, 1) else f"{name} {band}"
+        return self._get(history, key, count, size_s, now, top, lambda: spark(draw(), top, band=band))
 
     def causes(self, history: History, count: int, size_s: int, now: float) -> str:
         """The WHY strip of the same cells."""
@@ -57,8 +67,8 @@ class Cells:
         return drawn
 
 
-def spark(values: Sequence[float | None], top: float, floor: float = 0.0) -> str:
-    """One cell a value."""
+def spark(values: Sequence[float | None], top: float, floor: float = 0.0, band: tuple[int, int] = (0, 1)) -> str:
+    """One cell a value. band: one row of a sparkline of several, (row from the top, rows)."""
     span = top - floor
     if span <= 0:
         return GAP * len(values)
@@ -68,7 +78,10 @@ def spark(values: Sequence[float | None], top: float, floor: float = 0.0) -> str
             out.append(GAP)
             continue
         share = min(1.0, max(0.0, (value - floor) / span))
-        out.append(LEVELS[min(len(LEVELS) - 1, int(share * len(LEVELS)))])
+        row, rows = band
+        below = (rows - 1 - row) * len(LEVELS)
+        level = min(len(LEVELS) * rows - 1, int(share * len(LEVELS) * rows)) - below
+        out.append(GAP if level < 0 else LEVELS[min(len(LEVELS) - 1, level)])
     return "".join(out)
 
 

@@ -60,7 +60,9 @@ class EdgeDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         """Take the terminal. Not when we were sent on in the background: then textual goes back to sleep."""
         before = self._writer_thread
-        self.on_screen = True
+        # In the background textual only finds out that it must sleep again. A `kill %1` continues us and ends us at
+        # once, and must then find that the terminal is not ours.
+        self.on_screen = self.attrs_before is None or self._in_foreground()
         super().start_application_mode()  # type: ignore[no-untyped-call]
         self.on_screen = self._writer_thread is not before
         queue = getattr(self._writer_thread, "_queue", None)
@@ -68,6 +70,12 @@ class EdgeDriver(LinuxDriver):
             # Its 30 writes fill up while a terminal is stalled, and then the event loop waits: no key is heard, no
             # sample taken. Nothing piles up without it, since `write` leaves frames out.
             queue.maxsize = 0
+
+    def _in_foreground(self) -> bool:
+        try:
+            return os.tcgetpgrp(self.fileno) == os.getpgrp()
+        except OSError:
+            return True
 
     def write(self, data: str) -> None:
         """Write, unless it is a frame and the terminal is behind: a key that draws a screen must not queue up another

@@ -19,6 +19,8 @@ from gputui.ui.widgets.lines import Lines
 
 TWO_COLUMNS = 116
 """Cells from which two panels fit side by side."""
+FEW, TALLEST = 2, 44
+"""So few cards share the whole window, up to so many rows each."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,8 @@ class CardsView(VerticalScroll, can_focus=False):
             panel.remove()
         columns = 2 if width >= TWO_COLUMNS and count > 1 else 1
         rows = FULL_ROWS if height >= FULL_ROWS * min(count, 2) or height >= 14 else COMPACT_ROWS
+        if count <= FEW:
+            rows = max(rows, min(height // (1 if columns >= count else count), TALLEST))
         if (rows, columns) != (self._rows, self._columns) or len(panels) != count:
             self._rows, self._columns = rows, columns
             self.styles.grid_size_columns = columns
