@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     hook, notes = hook_of(loaded, simulated=bool(options.demo))
     plan = terminal.plan_here(ascii_asked=bool(settings.ascii), mouse_asked=settings.mouse)
     if not plan.usable:
-        print(f"gputui: {plan.why}", file=sys.stderr)
+        print(_("gputui: {why}, so here is the status.").format(why=plan.why), file=sys.stderr)
         return status.run(options)
     source = open_watcher(options)
     source.start()

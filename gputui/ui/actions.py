@@ -220,6 +220,7 @@ ACTIONS: tuple[Action, ...] = (
         ("dashboard", "detail"),
         5,
         _work,
+        "cards",
     ),
     Action(
         "quiet",
@@ -280,7 +281,7 @@ ACTIONS: tuple[Action, ...] = (
         lambda: _("demo"),
         lambda: _("look around on a simulated host"),
         ("dashboard",),
-        8,
+        -1,
         _work,
         "demo",
     ),

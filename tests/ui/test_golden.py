@@ -33,6 +33,17 @@ SCREENS: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "processes": ("h100x8", 60, ("p",)),
     "host": ("rtx4090", 60, ("h",)),
     "help": ("rtx4090", 10, ("question_mark",)),
+    "none-table": ("no-driver", 3, ("v",)),
+    "none-processes": ("no-driver", 3, ("p",)),
+    "none-findings": ("no-driver", 3, ("f",)),
+    "none-events": ("no-driver", 3, ("l",)),
+    "none-help": ("no-driver", 3, ("question_mark",)),
+    "eight-findings": ("h100x8", 60, ("f",)),
+    "many-cards": ("big-64", 60, ("v",)),
+    "many-detail": ("big-64", 120, ("end", "enter")),
+    "many-processes": ("big-64", 60, ("p",)),
+    "many-findings": ("big-64", 60, ("f",)),
+    "one-processes": ("rtx4090", 60, ("p",)),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+from gputui.findings.words import evidence_words
 from gputui.model.finding import Finding, Severity
 from gputui.text import _
 from gputui.ui import actions
@@ -126,7 +127,7 @@ def finding_rows(finding: Finding, width: int) -> list[Row]:
         if text:
             out.extend(wrapped(text, width - 1, "tail", f"   {word:<{label}}  "))
 
-    block(_("seen"), "; ".join(_evidence(name, value) for name, value in finding.evidence.items()))
+    block(_("seen"), "; ".join(evidence_words(finding.evidence)))
     block(_("could be"), "; ".join(_(text) for text in finding.could_be))
     block(_("do"), _(finding.action))
     block(_("who"), _("you") if finding.who == "you" else _("the host"))
@@ -134,15 +135,3 @@ def finding_rows(finding: Finding, width: int) -> list[Row]:
     if finding.consequences:
         block(_("so also"), ", ".join(finding.consequences))
     return out
-
-
-def _evidence(name: str, value: object) -> str:
-    if isinstance(value, dict):
-        parts = [f"{key} {_short(item)}" for key, item in value.items() if key != "unit" and item is not None]
-        unit = f" {value['unit']}" if "unit" in value else ""
-        return f"{name} {', '.join(parts)}{unit}"
-    return f"{name} {_short(value)}"
-
-
-def _short(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

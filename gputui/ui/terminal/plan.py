@@ -63,9 +63,9 @@ def plan(environ: Mapping[str, str], tty: bool, ascii_asked: bool = False, mouse
     """Decide from the environment alone."""
     term = environ.get("TERM", "")
     if not tty:
-        return Plan(False, _("not a terminal, so here is the status instead of the dashboard."))
+        return Plan(False, _("not a terminal"))
     if term == "dumb":
-        return Plan(False, _("TERM=dumb cannot show a dashboard, so here is the status."))
+        return Plan(False, _("TERM=dumb cannot show a dashboard"))
     ssh = any(environ.get(name) for name in ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT"))
     # The Linux console's fonts have the full block, not its eighths.
     ascii_only = ascii_asked or term == "linux" or _plain_locale(environ)
