@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gputui.cli import UsageError
 from gputui.commands import status
 from gputui.commands.live import histories, judge, let_go, open_watcher
-from gputui.findings.evidence import Expect
+from gputui.findings.evidence import Expect, ProbeResult
 from gputui.model.card import Event, Frame
 from gputui.model.finding import Finding
 from gputui.model.history import History
@@ -131,14 +131,18 @@ def _demo(options: argparse.Namespace) -> Source:
     return source
 
 
-def judge_for(expect: str) -> Callable[[Frame, Mapping[str, History]], tuple[Sequence[Finding], Sequence[Event]]]:
+def judge_for(
+    expect: str,
+) -> Callable[[Frame, Mapping[str, History], Sequence[ProbeResult]], tuple[Sequence[Finding], Sequence[Event]]]:
     """The rules as the screen wants them: what to show, held steady, and what appeared or went."""
     from gputui.findings.watch import Watch
 
     watch = Watch()
 
-    def judged(frame: Frame, kept: Mapping[str, History]) -> tuple[Sequence[Finding], Sequence[Event]]:
-        shown, events = watch.update(frame.mono, frame.time, judge(frame, kept, expect))
+    def judged(
+        frame: Frame, kept: Mapping[str, History], probes: Sequence[ProbeResult]
+    ) -> tuple[Sequence[Finding], Sequence[Event]]:
+        shown, events = watch.update(frame.mono, frame.time, judge(frame, kept, expect, probes))
         return shown.findings, events
 
     return judged
@@ -150,12 +154,12 @@ class _Export:
     def __init__(self, expect: str) -> None:
         self._expect = expect
 
-    def __call__(self, source: Any) -> Path:
+    def __call__(self, source: Any, probes: Sequence[ProbeResult] = ()) -> Path:
         from gputui.session.snapshot import snapshot, write_snapshot
 
         frame = source.fleet.frame(time.monotonic(), time.time())
         kept = histories(source.fleet, frame)
-        data = snapshot(frame, kept, judge(frame, kept, self._expect), Expect(self._expect))
+        data = snapshot(frame, kept, judge(frame, kept, self._expect, probes), Expect(self._expect), probes=probes)
         refused: OSError | None = None
         for folder in (Path.cwd(), Path.home()):
             try:

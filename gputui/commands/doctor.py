@@ -53,6 +53,7 @@ def run(options: argparse.Namespace) -> int:
         *_driver(frame),
         *_cards(frame),
         *_box(frame),
+        *_probes(),
         *_terminal(),
         *_settings(options),
     ]
@@ -181,6 +182,25 @@ def _terminal() -> list[Line]:
     lines.append(Line(group, _("characters"), GOOD, "ASCII" if plan.ascii else "Unicode"))
     lines.append(Line(group, _("mouse"), GOOD, _("on") if plan.mouse else _("off (over SSH it is off unless --mouse)")))
     lines.append(Line(group, _("encoding"), GOOD, str(getattr(sys.__stderr__, "encoding", "?"))))
+    return lines
+
+
+def _probes() -> list[Line]:
+    """Which interpreter the probes of the dashboard would use, and why not the others."""
+    from gputui.probes.pythons import find
+    from gputui.settings.file import shown
+
+    group = _("Probes")
+    found = find(os.environ)
+    lines = [
+        Line(group, shown(Path(python.path)), GOOD, _("torch {version}").format(version=python.torch))
+        if python.torch
+        else Line(group, shown(Path(python.path)), NOTE, _("no torch"))
+        for python in found
+    ]
+    if not any(python.torch for python in found):
+        lines.append(Line(group, _("engine"), NOTE, _("none: probes need an interpreter with torch (GPUTUI_PYTHON)")))
+    lines.append(Line(group, _("checked"), NOTE, _("this version's probes have not run on a real card yet")))
     return lines
 
 

@@ -6,11 +6,11 @@ import argparse
 import select
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from gputui.cli import UsageError
 from gputui.driver.source import Source
-from gputui.findings.evidence import Evidence, Expect, Judgement
+from gputui.findings.evidence import Evidence, Expect, Judgement, ProbeResult
 from gputui.model.card import Card, Frame, Problem, State
 from gputui.model.fleet import Fleet
 from gputui.model.history import History
@@ -63,11 +63,11 @@ def histories(fleet: Fleet, frame: Frame) -> dict[str, History]:
     return {uuid: history for uuid, history in found if history is not None}
 
 
-def judge(frame: Frame, kept: Mapping[str, History], expect: str) -> Judgement:
+def judge(frame: Frame, kept: Mapping[str, History], expect: str, probes: Sequence[ProbeResult] = ()) -> Judgement:
     """What the rules say of it."""
     from gputui.findings import judge as judge_evidence
 
-    return judge_evidence(Evidence(frame, kept, Expect(expect)))
+    return judge_evidence(Evidence(frame, kept, Expect(expect), tuple(probes)))
 
 
 def watch(

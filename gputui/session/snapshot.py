@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from gputui.findings.evidence import Expect, Judgement
+from gputui.findings.evidence import Expect, Judgement, ProbeResult
 from gputui.model import catalog
 from gputui.model.card import Frame
 from gputui.model.history import KEPT, SLOT_S, History
@@ -25,11 +25,12 @@ def snapshot(
     judgement: Judgement,
     expect: Expect = Expect.ANY,
     span_s: float = SPAN_S,
+    probes: Iterable[ProbeResult] = (),
 ) -> dict[str, Any]:
     """The document `gputui.snapshot/1`: a frame document, and one series a card on a grid of whole seconds."""
     return {
         "schema": SCHEMA,
-        "frame": document(frame, judgement, expect),
+        "frame": document(frame, judgement, expect, probes),
         "history": [
             _series(frame, card.uuid, histories[card.uuid], span_s) for card in frame.cards if card.uuid in histories
         ],

@@ -9,7 +9,7 @@ from textual.binding import Binding
 
 from gputui.text import _
 
-EVERYWHERE = ("dashboard", "detail", "findings", "events", "processes", "help")
+EVERYWHERE = ("dashboard", "detail", "findings", "events", "processes", "probe", "help")
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,10 @@ def _move() -> str:
 
 def _work() -> str:
     return _("Do")
+
+
+def _probe() -> str:
+    return _("Probe")
 
 
 ACTIONS: tuple[Action, ...] = (
@@ -207,7 +211,7 @@ ACTIONS: tuple[Action, ...] = (
         "esc",
         lambda: _("back"),
         lambda: _("back to the cards"),
-        ("detail", "findings", "events", "processes", "help"),
+        ("detail", "findings", "events", "processes", "probe", "help"),
         0,
         _move,
     ),
@@ -273,6 +277,80 @@ ACTIONS: tuple[Action, ...] = (
         ("dashboard", "detail"),
         group=_work,
         needs="keep",
+    ),
+    Action(
+        "matmul",
+        ("m",),
+        "m",
+        lambda: _("matmul"),
+        lambda: _("measure how fast the card multiplies, in about half a minute; asks first"),
+        ("dashboard", "detail"),
+        4,
+        _probe,
+        "cards",
+    ),
+    Action(
+        "stress",
+        ("s",),
+        "s",
+        lambda: _("stress"),
+        lambda: _("load the card for a minute: is it steady, does it compute right; asks first"),
+        ("dashboard", "detail"),
+        group=_probe,
+        needs="cards",
+    ),
+    Action(
+        "bandwidth",
+        ("b",),
+        "b",
+        lambda: _("memory bandwidth"),
+        lambda: _("measure the card's own memory; asks first"),
+        ("dashboard", "detail"),
+        group=_probe,
+        needs="cards",
+    ),
+    Action(
+        "copies",
+        ("B",),
+        "B",
+        lambda: _("copies to the card"),
+        lambda: _("measure copies between host and card, and the link under load; asks first"),
+        ("dashboard", "detail"),
+        group=_probe,
+        needs="cards",
+    ),
+    Action(
+        "probe_start",
+        ("enter",),
+        "enter",
+        lambda: _("start"),
+        lambda: _("start the probe as the sheet says"),
+        ("probe",),
+        1,
+        _probe,
+        "probe",
+    ),
+    Action(
+        "probe_cards",
+        ("a",),
+        "a",
+        lambda: _("all cards"),
+        lambda: _("the selected card only, or all cards one after another"),
+        ("probe",),
+        2,
+        _probe,
+        "probe",
+    ),
+    Action(
+        "probe_stop",
+        ("x",),
+        "x",
+        lambda: _("stop the probe"),
+        lambda: _("stop the probe that runs and those that wait"),
+        ("dashboard", "detail", "probe"),
+        1,
+        _probe,
+        "probing",
     ),
     Action(
         "simulate",

@@ -14,6 +14,7 @@ from textual.screen import Screen
 
 from gputui.alerts.hook import OnFinding
 from gputui.driver.source import Source
+from gputui.findings.evidence import ProbeResult
 from gputui.model.card import Event, Frame
 from gputui.model.finding import Finding
 from gputui.model.history import History
@@ -30,6 +31,7 @@ from gputui.ui.parts.charting import Charting
 from gputui.ui.parts.choosing import Choosing
 from gputui.ui.parts.ending import Ending
 from gputui.ui.parts.keeping import Keep, Keeping
+from gputui.ui.parts.probing import Probing
 from gputui.ui.screens.base import Place
 from gputui.ui.screens.dashboard import DashboardScreen
 from gputui.ui.screens.detail import DetailScreen
@@ -42,7 +44,7 @@ SETTLE_S = 0.03
 """Samples of one tick arrive together; a draw waits this long for the last of them."""
 
 
-class DashboardApp(Choosing, Charting, Keeping, Alerting, Ending):
+class DashboardApp(Choosing, Charting, Keeping, Alerting, Ending, Probing):
     """Draws frames, decides nothing."""
 
     CSS = "Screen { background: $background; } Lines { background: $background; }"
@@ -58,7 +60,7 @@ class DashboardApp(Choosing, Charting, Keeping, Alerting, Ending):
         wall: Callable[[], float] = time.time,
         ascii_only: bool = False,
         theme_name: str = "dark",
-        export: Callable[[Source], Path] | None = None,
+        export: Callable[[Source, Sequence[ProbeResult]], Path] | None = None,
         judge: Judge | None = None,
         switch_to_demo: Callable[[], Source] | None = None,
         settings: Settings | None = None,
@@ -217,6 +219,8 @@ class DashboardApp(Choosing, Charting, Keeping, Alerting, Ending):
             "keep": self.keep is not None,
             "export": self._export is not None,
             "demo": self.can_simulate,
+            "probe": not self.runs,
+            "probing": self.is_probing,
         }
         return needs[action.needs]
 
@@ -310,7 +314,7 @@ class DashboardApp(Choosing, Charting, Keeping, Alerting, Ending):
         if self._export is None:
             return
         try:
-            path = self._export(self.source)
+            path = self._export(self.source, self.probe_results)
         except OSError as error:
             self.say(_("no snapshot was written: {why}").format(why=error))
             return
@@ -340,6 +344,7 @@ class DashboardApp(Choosing, Charting, Keeping, Alerting, Ending):
 
     def action_leave(self) -> None:
         self.before_exit()
+        self.stop_probes()
         self.exit(0)
 
     @property

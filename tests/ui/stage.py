@@ -72,7 +72,8 @@ async def stage(
         await drawn(one, pilot)
         for _ in range(3):  # findings must hold for some seconds before they are shown
             one.run(5)
-            await drawn(one, pilot)
+            one.app.refresh_now()
+        await drawn(one, pilot)
         for key in keys:
             await pilot.press(key)
             await drawn(one, pilot)
@@ -82,7 +83,7 @@ async def stage(
 async def drawn(one: Stage, pilot: Any) -> None:
     """Until everything is laid out and drawn: a view that has just opened gets its size first."""
     for _ in range(2):
-        await pilot.pause()
+        await pilot.pause(0)  # every message that is there is handled; only the last wait is for a quiet process
         one.app.refresh_now()
     await pilot.pause()
 

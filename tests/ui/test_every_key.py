@@ -13,6 +13,7 @@ WAY = {
     "detail": ("enter",),
     "findings": ("f",),
     "events": ("l",),
+    "probe": ("m",),
     "help": ("question_mark",),
     "processes": ("p",),
 }
@@ -27,7 +28,7 @@ def test_every_screen_has_a_way():
 async def test_keys(place, monkeypatch):
     here = [action for action in actions.ACTIONS if place in action.places]
     reached: list[str] = []
-    async with stage("h100x8", 5, keys=WAY[place], export=lambda source: None, keep=str) as (one, pilot):
+    async with stage("h100x8", 5, keys=WAY[place], export=lambda source, probes: None, keep=str) as (one, pilot):
         assert one.app.screen.place == place
         for action in here:  # what each does is tested elsewhere; here nothing is done, so that the next can be tried
             monkeypatch.setattr(DashboardApp, f"action_{action.id}", lambda _app, id=action.id: reached.append(id))

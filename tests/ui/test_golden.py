@@ -32,6 +32,8 @@ SCREENS: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "filter-none": ("h100x8", 60, ("slash", *"temp", "greater_than_sign", *"200", "enter")),
     "processes": ("h100x8", 60, ("p",)),
     "host": ("rtx4090", 60, ("h",)),
+    "probe": ("capped-4090", 100, ("m",)),
+    "probe-all": ("h100x8", 60, ("s", "a")),
     "help": ("rtx4090", 10, ("question_mark",)),
     "none-table": ("no-driver", 3, ("v",)),
     "none-processes": ("no-driver", 3, ("p",)),

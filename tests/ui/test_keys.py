@@ -23,7 +23,7 @@ def test_the_registry_is_sound():
 
 
 async def test_every_action_has_a_method_and_a_line_in_the_help():
-    async with stage(keys=("question_mark",), size=(120, 70), export=lambda source: None, keep=str) as (one, _pilot):
+    async with stage(keys=("question_mark",), size=(120, 70), export=print, keep=str) as (one, _pilot):
         for action in actions.ACTIONS:
             assert callable(getattr(one.app, f"action_{action.id}"))
             if "dashboard" in action.places and one.app.allowed(action):
@@ -126,7 +126,7 @@ async def test_t_goes_through_all_themes():
 async def test_e_writes_a_snapshot_and_says_where(tmp_path):
     target = tmp_path / "snapshot.json"
 
-    def export(source):
+    def export(source, probes):
         target.write_text("{}")
         return target
 
@@ -136,7 +136,7 @@ async def test_e_writes_a_snapshot_and_says_where(tmp_path):
 
 
 async def test_a_snapshot_that_cannot_be_written_is_said():
-    def export(source):
+    def export(source, probes):
         raise OSError("disk full")
 
     async with stage(export=export, keys=("e",)) as (one, _pilot):
@@ -177,7 +177,9 @@ async def test_the_palette_names_every_action_that_works_here():
     async with stage() as (one, _pilot):
         titles = {command.title for command in one.app.get_system_commands(one.app.screen)}
     allowed = {a.title() for a in actions.ACTIONS if "dashboard" in a.places and a.id != "command_palette"}
-    assert titles == {title for title in allowed if title not in {"snapshot", "demo", "all cards", "keep settings"}}
+    assert titles == {
+        title for title in allowed if title not in {"snapshot", "demo", "all cards", "keep settings", "stop the probe"}
+    }
 
 
 async def test_a_mistake_in_drawing_costs_one_panel(monkeypatch):

@@ -12,7 +12,7 @@ from gputui.reference.health import Grade, Level, grade
 from gputui.reference.links import pcie_rate
 
 GRADED_ENGINES = ("torch", "cublas")
-_PRECISIONS = {
+PRECISIONS = {
     "fp16": "fp16_acc32",
     "half": "fp16_acc32",
     "float16": "fp16_acc32",
@@ -36,7 +36,7 @@ def _graded(card: CardView, probe_id: str) -> Iterator[tuple[ProbeResult, Grade]
     if not card.match.certain:
         return
     for probe in _usable(card, probe_id):
-        yield probe, grade(probe.value, card.spec, _PRECISIONS.get(probe.dtype, probe.dtype), probe.runs_agreeing)
+        yield probe, grade(probe.value, card.spec, PRECISIONS.get(probe.dtype, probe.dtype), probe.runs_agreeing)
 
 
 def _low(card: CardView, probe_id: str, sentence: str) -> Outcome:

@@ -9,6 +9,7 @@ from typing import Any
 from gputui.alerts.hook import OnFinding
 from gputui.alerts.quiet import Quiet
 from gputui.alerts.watch import THRESHOLD, Alerts, Change
+from gputui.findings.evidence import ProbeResult
 from gputui.model.card import Event, Frame
 from gputui.model.finding import Finding
 from gputui.model.history import History
@@ -18,7 +19,10 @@ from gputui.ui.parts.base import Part
 
 JUDGE_S = 5.0
 
-Judge = Callable[[Frame, Mapping[str, History]], tuple[Sequence[Finding], Sequence[Event]]]
+Judge = Callable[
+    [Frame, Mapping[str, History], Sequence[ProbeResult]],
+    tuple[Sequence[Finding], Sequence[Event]],
+]
 """The rules: what to show now, and what appeared or went since the last time."""
 
 
@@ -39,6 +43,10 @@ class Alerting(Part):
         self._found: tuple[Finding, ...] = ()
         self._judged_at: float | None = None
         self._judged_states: tuple[Any, ...] = ()
+
+    def judge_soon(self) -> None:
+        """At the next frame, since something new is known."""
+        self._judged_at = None
 
     def look_at(self, frame: Frame) -> tuple[Finding, ...]:
         """The findings of this moment. Tells of what has begun or ended."""
@@ -64,7 +72,7 @@ class Alerting(Part):
         if not due:
             return
         self._judged_at, self._judged_states = frame.mono, states
-        found, events = self.judge(frame, self.histories)
+        found, events = self.judge(frame, self.histories, self.probe_results)
         self._found = () if frame.problem else tuple(found)
         for event in events:
             self.source.fleet.eat(event, event.time)

@@ -15,6 +15,7 @@ from gputui.model.history import History
 from gputui.settings.schema import Settings
 
 if TYPE_CHECKING:
+    from gputui.findings.evidence import ProbeResult
     from gputui.ui.charts import Charts
     from gputui.ui.choice import Choice
     from gputui.ui.screens.base import Place
@@ -36,6 +37,7 @@ class Part(App[int]):
     settings: Settings
     choice: Choice
     charts: Charts
+    probe_results: tuple[ProbeResult, ...] = ()
 
     def say(self, text: str) -> None:
         """A note in the bottom line for some seconds."""
@@ -43,6 +45,10 @@ class Part(App[int]):
 
     def draw_soon(self) -> None:
         """Draw once, shortly, however often this is called."""
+        raise NotImplementedError
+
+    def judge_soon(self) -> None:
+        """Judge at the next frame, since something new is known."""
         raise NotImplementedError
 
     def place(self) -> Place | None:
