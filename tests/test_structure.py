@@ -16,9 +16,19 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 PURE = ("model", "reference", "findings")
 OUTSIDE = {"textual", "pynvml", "subprocess", "os", "time", "asyncio", "threading", "socket", "psutil"}
-ORDER = tuple(
-    ["model", "reference", "findings", "host", "driver", "session", "probes", "alerts", "settings", "ui", "commands"]
-)
+ORDER = [
+    "model",
+    "reference",
+    "findings",
+    "host",
+    "driver",
+    "session",
+    "probes",
+    "alerts",
+    "settings",
+    "ui",
+    "commands",
+]
 """Rooms from the ground up: a room imports itself and those before it. `host` and `driver` are one floor."""
 
 

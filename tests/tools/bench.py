@@ -78,6 +78,7 @@ def programs(peers: Path | None, cards: int) -> list[Program]:
     out = [Program("gputui", ours, "of 1980" if cards <= 8 else "/700")]
     if 1 < cards <= 8:
         out.append(Program("gputui, table", ours, "of 1980", keys="v"))
+        out.append(Program("gputui, detail", ours, "of 1980", keys="\r"))
     if name := found("nvitop"):
         out.append(Program("nvitop", [name, "--interval", "1"], "W / 700W"))
     if name := found("gpustat"):
