@@ -11,7 +11,7 @@ from gputui.driver.scripted import names
 from gputui.model.reasons import Cause
 from gputui.ui.draw.bars import HeaderFacts, header_row
 from gputui.ui.draw.card import COMPACT_ROWS, FULL_ROWS, Picture, card_rows
-from gputui.ui.draw.rows import first_difference_from_right, fit, plain, right, width_of
+from gputui.ui.draw.rows import first_difference_from_right, fit, plain, right, split, width_of
 from gputui.ui.draw.spark import spark, strip
 from gputui.ui.draw.table import heading_row, table_row
 from tests.ui.stage import Stage
@@ -81,3 +81,13 @@ def test_every_host_fits_every_width(host):
                 assert {width_of(row) for row in drawn} == {width}, (host, width)
             assert width_of(table_row(card, history, frame, (), False, width)) == width
             assert width_of(heading_row(width)) == width
+
+
+@pytest.mark.parametrize("at", range(13))
+def test_a_row_in_two_pieces_has_the_same_cells(at):
+    row = (("abc", "a"), ("显卡", "b"), ("d", "c"), ("eé", "d"))
+    left, rest = split(row, at)
+    assert width_of(left) == min(at, width_of(row))
+    assert width_of(left) + width_of(rest) == width_of(row)
+    whole = "".join(text for text, _role in (*left, *rest))
+    assert whole.replace(" ", "") in ("abc显卡deé", "abc卡deé", "abc显deé")

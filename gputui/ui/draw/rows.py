@@ -56,6 +56,36 @@ def joined(row: Row) -> Row:
     return tuple(out)
 
 
+def split(row: Row, at: int) -> tuple[Row, Row]:
+    """The row as its first `at` cells and the rest. A wide character on the seam becomes two spaces."""
+    left: list[Part] = []
+    rest: list[Part] = []
+    room = at
+    for text, role in row:
+        width = cell_len(text)
+        if room <= 0:
+            rest.append((text, role))
+        elif width <= room:
+            left.append((text, role))
+        else:
+            head, tail = _cut(text, room)
+            left.append((head, role))
+            rest.append((tail, role))
+        room -= width
+    return tuple(left), tuple(rest)
+
+
+def _cut(text: str, room: int) -> tuple[str, str]:
+    used = 0
+    for at, character in enumerate(text):
+        width = cell_len(character)
+        if used + width > room:
+            on_the_seam = used < room
+            return text[:at] + " " * (room - used), (" " + text[at + 1 :] if on_the_seam else text[at:])
+        used += width
+    return text, ""
+
+
 def first_difference_from_right(old: Row, new: Row) -> int:
     """How many cells from the left must be drawn again to turn `old` into `new`; 0 when they are the same.
 

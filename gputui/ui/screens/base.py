@@ -11,12 +11,14 @@ from gputui.text import _
 from gputui.ui import actions
 from gputui.ui.draw.bars import HeaderFacts, footer_row, header_row
 from gputui.ui.draw.rows import Row
-from gputui.ui.widgets.lines import Lines
+from gputui.ui.widgets.lines import Lines, Seamed
 
 if TYPE_CHECKING:
     from gputui.ui.app import DashboardApp
 
 SMALLEST = (20, 3)
+CLOCK = 9
+"""Cells of the time at the end of the header: what changes there each second."""
 
 
 class Place(Screen[None]):
@@ -49,7 +51,7 @@ class Place(Screen[None]):
         if app.is_quiet:
             choice.append(_("quiet"))
         facts = HeaderFacts(app.wall(), app.paused_s, worker_gone=app.reader_gone, choice=choice)
-        self.query_one("#header", Lines).show([header_row(app.shown, app.findings, facts, width)])
+        self.query_one("#header", Seamed).show([header_row(app.shown, app.findings, facts, width)])
         keys = actions.footer_keys(self.place, app.allowed)
         self.query_one("#footer", Lines).show([footer_row(keys, width, app.note)])
 
@@ -91,7 +93,7 @@ class Page(Place):
 
     def compose(self):  # type: ignore[no-untyped-def]
         """Header, text, footer."""
-        yield Lines(id="header")
+        yield Seamed(left=-CLOCK, id="header")
         with VerticalScroll(can_focus=False):
             yield Lines(id="text", grows=True)
         yield Lines(id="footer")

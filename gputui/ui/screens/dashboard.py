@@ -9,10 +9,10 @@ from textual.widgets import Input
 from gputui.text import _
 from gputui.ui.draw.bars import headline_row, no_match_rows, notice_rows
 from gputui.ui.draw.rows import Row, fit
-from gputui.ui.screens.base import SMALLEST, Place
+from gputui.ui.screens.base import CLOCK, SMALLEST, Place
 from gputui.ui.widgets.asking import FilterInput
 from gputui.ui.widgets.cards import CardsView, Scene, TableView
-from gputui.ui.widgets.lines import Lines
+from gputui.ui.widgets.lines import Lines, Seamed
 
 MOST_CARDS = 8
 """More than so many cards start as a table."""
@@ -34,7 +34,7 @@ class DashboardScreen(Place):
 
     def compose(self) -> ComposeResult:
         """The parts, from top to bottom."""
-        yield Lines(id="header")
+        yield Seamed(left=-CLOCK, id="header")
         yield Lines(id="headline")
         yield Lines(id="notice")
         yield Lines(id="heading")

@@ -12,10 +12,10 @@ from textual.events import Click
 from gputui.model.card import Card, Frame
 from gputui.model.finding import Finding
 from gputui.model.history import History
-from gputui.ui.draw.card import COMPACT_ROWS, FULL_ROWS, Picture, card_rows
+from gputui.ui.draw.card import COMPACT_ROWS, FULL_ROWS, LABEL, Picture, card_rows
 from gputui.ui.draw.spark import Cells
 from gputui.ui.draw.table import heading_row, table_row
-from gputui.ui.widgets.lines import Lines
+from gputui.ui.widgets.lines import Lines, Seamed
 
 TWO_COLUMNS = 116
 """Cells from which two panels fit side by side."""
@@ -35,11 +35,11 @@ class Scene:
     bucket: int
 
 
-class CardPanel(Lines):
+class CardPanel(Seamed):
     """One card."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(left=1 + LABEL)
         self.card_uuid = ""
         self._cells = Cells()
 

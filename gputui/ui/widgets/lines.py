@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.containers import Horizontal
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from gputui.ui.draw.rows import Row, first_difference_from_right, plain
+from gputui.ui.draw.rows import Row, first_difference_from_right, plain, split
 
 if TYPE_CHECKING:
     from gputui.ui.app import DashboardApp
@@ -86,3 +88,40 @@ class Lines(Widget):
     def forget(self) -> None:
         """Draw everything again next time."""
         self._rows = []
+
+
+class Seamed(Horizontal):
+    """Rows that are drawn as two pieces, side by side, so that the piece that never changes is never sent again.
+
+    The terminal layer writes a changed row from the left edge of its widget (textual #5625), so the edge is put where
+    the changes begin. left: cells of the left piece, or minus those of the right one.
+    """
+
+    DEFAULT_CSS = """
+    Seamed { height: 1; width: 1fr; }
+    Seamed > Lines { height: 100%; }
+    """
+    ALLOW_SELECT = False
+
+    def __init__(self, left: int, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._left = left
+        self._pieces = (Lines(), Lines())
+
+    def compose(self) -> ComposeResult:
+        """The two pieces."""
+        fixed = self._pieces[0] if self._left > 0 else self._pieces[1]
+        fixed.styles.width = abs(self._left)
+        yield from self._pieces
+
+    @property
+    def dashboard(self) -> DashboardApp:
+        """The app, as what it is."""
+        return self._pieces[0].dashboard
+
+    def show(self, rows: Sequence[Row]) -> None:
+        """Draw these rows; see `Lines.show`."""
+        at = self._left if self._left > 0 else max(0, self.size.width + self._left)
+        halves = [split(row, at) for row in rows]
+        for piece, number in zip(self._pieces, (0, 1), strict=True):
+            piece.show([half[number] for half in halves])
