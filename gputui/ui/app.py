@@ -167,7 +167,7 @@ class DashboardApp(Choosing, Charting, Keeping, Alerting, Ending, Probing):
         self._take()
         if self.note and self.clock() >= self._note_until:
             self.note = ""
-        screen = self.screen
+        screen = self.screen_stack[-1] if self.screen_stack else None  # none is left while the app ends
         if isinstance(screen, Place) and screen.is_mounted:
             screen.draw()
 

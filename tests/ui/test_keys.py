@@ -196,3 +196,10 @@ async def test_a_mistake_in_drawing_costs_one_panel(monkeypatch):
     async with stage("h100x8") as (one, _pilot):
         assert one.has("draw error")
         assert sum("MHz" in line for line in one.text()) >= 3
+
+
+async def test_a_picture_that_is_due_when_the_app_has_ended_is_not_drawn():
+    async with stage() as (one, pilot):
+        await pilot.press("q")
+    one.app.refresh_now()
+    assert not one.app.screen_stack

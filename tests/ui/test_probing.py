@@ -124,3 +124,14 @@ async def test_results_go_into_the_evidence(tmp_path, monkeypatch):
         (path,) = tmp_path.glob("gputui-snapshot-*.json")
         (probe,) = json.loads(path.read_text())["frame"]["probes"]
         assert (probe["id"], probe["engine"], probe["state"]) == ("matmul", "torch", "done")
+
+
+async def test_a_mistake_of_ours_costs_the_run_and_not_the_dashboard(monkeypatch):
+    def broken(self, value):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(scripted.ScriptedProbe, "_result", broken)
+    async with stage("h100x8", keys=("m", "a", "enter")) as (one, pilot):
+        await over(one, pilot)
+        assert {(run.state, run.detail) for run in one.app.runs} == {("failed", "ZeroDivisionError")}
+        assert one.app.is_running

@@ -149,8 +149,13 @@ class Probing(Part):
                 self._keep(at, self.runs[at].failed("stopped"))
                 continue
             follower = self._under_way = self._follower(probe, card)
-            async for run in follower.follow():
-                self._keep(at, run)
+            try:
+                async for run in follower.follow():
+                    self._keep(at, run)
+            except Exception as error:  # a mistake of ours costs this run, not the dashboard
+                self.log.error(f"probe {probe.id}: {error!r}")
+                self._keep(at, follower.run.failed("mistake", type(error).__name__))
+                continue
             result = follower.run.as_result()
             if result is not None:
                 self._remember(result)
