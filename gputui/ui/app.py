@@ -40,6 +40,7 @@ from gputui.ui.terminal import writer_behind
 
 NOTE_S = 6.0
 FRESH_S = 0.9
+CATCH_UP_S = 0.05
 SETTLE_S = 0.03
 """Samples of one tick arrive together; a draw waits this long for the last of them."""
 
@@ -100,7 +101,7 @@ class DashboardApp(Choosing, Charting, Keeping, Alerting, Ending, Probing):
         self._note_until = 0.0
         self._paused_at: float | None = None
         self._reading: int | None = None
-        self._draw_due = False
+        self._draw_due = self._catching_up = False
         self._drawn_at = 0.0
         self._cost = OwnCost()
         self._show_cost = self._show_host = False
@@ -158,8 +159,19 @@ class DashboardApp(Choosing, Charting, Keeping, Alerting, Ending, Probing):
         self._draw_due = False
         if writer_behind(self):
             self._take()
+            if not self._catching_up:
+                self._catching_up = True
+                self.set_timer(CATCH_UP_S, self._catch_up)
             return
         self.refresh_now()
+
+    def _catch_up(self) -> None:
+        """Draw what was left out as soon as the terminal takes it, not only at the next sample."""
+        if writer_behind(self):
+            self.set_timer(CATCH_UP_S, self._catch_up)
+            return
+        self._catching_up = False
+        self.draw_soon()
 
     def refresh_now(self) -> None:
         """Take a new frame, and draw it unless the picture is held."""

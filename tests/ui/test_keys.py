@@ -203,3 +203,23 @@ async def test_a_picture_that_is_due_when_the_app_has_ended_is_not_drawn():
         await pilot.press("q")
     one.app.refresh_now()
     assert not one.app.screen_stack
+
+
+async def test_what_was_left_out_for_a_slow_terminal_is_drawn_when_it_has_caught_up(monkeypatch):
+    from gputui.ui import app as app_module
+
+    behind = True
+    monkeypatch.setattr(app_module, "writer_behind", lambda _app: behind)
+    monkeypatch.setattr(app_module, "CATCH_UP_S", 0.001)
+    async with stage("lost-a100", 10) as (one, pilot):
+        before = one.app._drawn_at
+        one.run(2)
+        one.app.draw_soon()
+        await pilot.pause(0.1)
+        assert one.app._drawn_at == before
+        behind = False
+        for _ in range(100):
+            if one.app._drawn_at > before:
+                break
+            await pilot.pause(0.01)
+        assert one.app._drawn_at > before
