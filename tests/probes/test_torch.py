@@ -12,6 +12,7 @@ from gputui.probes.pythons import find
 from gputui.probes.runner import Order, ProbeProcess
 from gputui.probes.table import PROBES
 from gputui.probes.worker.measure import Rate, quantile, summary
+from gputui.probes.worker.torch_work import Torch
 
 WORKER = Path(__file__).resolve().parents[2] / "gputui" / "probes" / "worker"
 
@@ -74,3 +75,35 @@ def test_the_worker_is_python_3_8_and_imports_nothing_of_ours_but_itself(path):
             assert node.module.startswith("gputui.probes.worker")
         if isinstance(node, ast.Attribute):
             assert node.attr not in ("removeprefix", "removesuffix"), "3.9"
+
+
+class Product:
+    """A matrix as far as the check of its bits looks at one."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def clone(self) -> Product:
+        return Product(self.value)
+
+    def __eq__(self, other: object) -> Product:  # type: ignore[override]
+        return Product(self.value == other.value)
+
+    __hash__ = None
+
+    def all(self) -> Product:
+        return self
+
+    def item(self) -> int:
+        return self.value
+
+
+@pytest.mark.parametrize(("products", "compares"), [([7, 7, 7, 7], True), ([7, 7, 8, 7], False), ([7, 8, 9, 1], False)])
+def test_a_library_that_does_not_repeat_its_bits_accuses_no_card(products, compares):
+    values = iter(products)
+    out = Product(next(values))
+
+    def work() -> None:
+        out.value = next(values)
+
+    assert (Torch._repeatable(None, work, out) is not None) is compares
