@@ -11,7 +11,7 @@ from gputui.probes.table import Probe
 from gputui.text import _
 
 COOL_BELOW_C, STOP_BELOW_C, HOTTEST_C = 15.0, 5.0, 87.0
-"""Start 15 degrees below slowdown, stop 5 below, and never go on above 87 (knowledge of the field: GeForce cores)."""
+"""Start 15 degrees below slowdown, stop 5 below, and never go on above 87. Ours; not tried on a card yet."""
 BLIND_S = 20.0
 """A card without a temperature (vGPU) is only loaded for so long."""
 USED_PERCENT, QUIET_S = 5.0, 5.0
@@ -57,7 +57,7 @@ def in_use(card: Card, history: History | None) -> str:
     processes = () if isinstance(card.processes, Absent) else card.processes
     jobs = [process for process in processes if "C" in process.type or not process.listed]
     if jobs:
-        return _("{count} processes use it").format(count=len(jobs))
+        return _("a process uses it") if len(jobs) == 1 else _("{count} processes use it").format(count=len(jobs))
     if history is not None and history.newest is not None:
         points = [value for _at, value in history.points("utilization.gpu", history.newest - QUIET_S + 1)]
         if points and min(points) > USED_PERCENT:

@@ -46,7 +46,8 @@ class Run:
         fields = message.fields
         if message.kind == "hello":
             version = str(fields["engine_version"])
-            return replace(self, state="starting", pid=fields["pid"], engine=fields["engine"], engine_version=version)
+            state = "stopping" if self.state == "stopping" else "starting"
+            return replace(self, state=state, pid=fields["pid"], engine=fields["engine"], engine_version=version)
         if message.kind == "phase":
             return replace(
                 self,

@@ -11,7 +11,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -49,7 +49,6 @@ class Order:
     device: str = "cuda"
     seconds: float | None = None
     warm_s: float | None = None
-    extra: Mapping[str, Any] | None = None
 
     def request(self) -> dict[str, Any]:
         """The first line the process reads."""
@@ -65,7 +64,6 @@ class Order:
             "stop_c": self.stop_c,
             "parent": os.getpid(),
             "device": self.device,
-            **(self.extra or {}),
         }
 
     def environment(self) -> dict[str, str]:

@@ -33,7 +33,7 @@ class Probe:
 
 START_S = 6.0
 """Importing torch and making a context take 3 to 10 s."""
-SPARE_S = 45.0
+SPARE_S = 60.0
 """On top of the estimate before a probe ends itself."""
 
 PROBES: dict[str, Probe] = {

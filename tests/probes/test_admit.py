@@ -42,9 +42,9 @@ def test_a_cool_idle_card_may_be_loaded_and_stops_below_its_slowdown(probe):
 @pytest.mark.parametrize(
     ("one", "load", "words"),
     [
-        (card((OURS,)), 0, "1 processes use it"),
-        (card((Process(28290, "C", "", 900.0, here=False),)), 0, "1 processes"),
-        (card((Process(50, "", "train", Absent(Why.NOT_ASKED), here=True, listed=False),)), 0, "1 processes"),
+        (card((OURS,)), 0, "a process uses it"),
+        (card((Process(28290, "C", "", 900.0, here=False),)), 0, "a process"),
+        (card((Process(50, "", "train", Absent(Why.NOT_ASKED), here=True, listed=False),)), 0, "a process"),
         (card(memory__used=700.0), 0, "700 MiB"),
         (card(), 60, "at work (60 %)"),
         (card(state=State.LOST), 0, "does not answer"),
@@ -84,11 +84,13 @@ def test_without_a_temperature_only_short_probes():
     assert not admit(blind, history(0), PROBES["matmul"]).allowed
 
 
-def watched(readings: list[dict[str, float]], own: float = 0.0, stop_c: float | None = 85) -> list[str]:
+def watched(readings: list[dict[str, float]], stop_c: float | None = 85, settled: bool = True) -> list[str]:
     """What the worker's own watch asks for, a reading each 0.2 s."""
     asked: list[str] = []
     feed = iter(readings)
-    watch = Watch(lambda: next(feed), Limits(stop_c), asked.append, lambda: own)
+    watch = Watch(lambda: next(feed), Limits(stop_c), asked.append, lambda: 0.0)
+    if settled:
+        watch.settle()
     start = watch._seen
     for at in range(len(readings)):
         watch.look(start + 0.2 * at)
@@ -119,3 +121,9 @@ def test_the_worker_watches_for_itself(readings, asked):
 
 def test_a_card_that_never_had_a_temperature_is_not_stopped_for_it():
     assert watched([{"reasons": 0.0}] * 60, stop_c=None) == []
+
+
+def test_our_own_context_is_nobody_elses_job():
+    growing = [{**FINE, "used_mib": 500.0}, *[{**FINE, "used_mib": 1100.0}] * 9]
+    assert watched(growing, settled=False) == []
+    assert set(watched(growing)) == {"contended"}

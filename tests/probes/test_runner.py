@@ -16,6 +16,7 @@ import pytest
 from gputui.probes import runner
 from gputui.probes.runner import Order, ProbeProcess
 from gputui.probes.table import PROBES
+from gputui.probes.worker import guard
 
 UUID = "GPU-11111111-2222-3333-4444-555555555555"
 SPEAK = """
@@ -172,6 +173,18 @@ async def test_the_right_card_or_none(cuda, monkeypatch, seen, reason):
     one = process(python)
     await followed(one)
     assert one.run.reason == reason, one.run.detail
+
+
+def test_what_waits_in_the_pipe_is_no_silence():
+    heard, said = os.pipe()
+    try:
+        assert guard.is_silent(guard.SILENCE_S + 1, heard)
+        assert not guard.is_silent(guard.SILENCE_S - 1, heard)
+        os.write(said, b"beat\n")
+        assert not guard.is_silent(guard.SILENCE_S + 1, heard)
+    finally:
+        os.close(heard)
+        os.close(said)
 
 
 PARENT = """

@@ -105,7 +105,7 @@ async def test_a_live_card_in_use_is_refused_and_a_machine_without_torch_says_so
     async with stage("h100x8") as (one, _pilot):
         one.app.shown = replace(one.app.shown, simulated=False)
         sheet = one.app._sheet(PROBES["matmul"])
-        assert "processes use it" in next(iter(sheet.refused.values()))
+        assert "a process uses it" in next(iter(sheet.refused.values()))
         assert "No interpreter with torch" in sheet.no_engine
         one.app.sheet = sheet
         one.app.action_probe_start()

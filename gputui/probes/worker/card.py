@@ -91,6 +91,7 @@ class Watch:
         self.series: list[tuple[float, dict[str, float]]] = []
         self._hard = 0
         self._seen = time.monotonic()
+        self._settled = False
         self._others: float | None = None
         self._more = 0
 
@@ -122,7 +123,7 @@ class Watch:
 
     def _look_for_others(self, used: float | None) -> None:
         """Memory that is neither ours nor was there before: somebody's job has begun (three readings in a row)."""
-        if used is None:
+        if used is None or not self._settled:  # our own context alone takes 250 to 600 MiB
             return
         others = used - self._own()
         if self._others is None or others < self._others:
@@ -133,7 +134,7 @@ class Watch:
 
     def settle(self) -> None:
         """The context and the buffers are there: what is in use now and not ours is the state to compare with."""
-        self._others, self._more = None, 0
+        self._others, self._more, self._settled = None, 0, True
 
     def between(self, start: float, end: float) -> list[dict[str, float]]:
         """The readings of a span of monotonic time."""

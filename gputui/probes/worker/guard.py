@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import select
 import signal
 import threading
 import time
@@ -27,6 +28,7 @@ class Guard:
         self.why = "stopped"
         self._say = say
         self._heard = time.monotonic()
+        self._deadline_s = deadline_s
         self._ends = time.monotonic() + deadline_s
         _die_with(parent)
         _be_modest()
@@ -35,6 +37,10 @@ class Guard:
         """Listen on the parent's pipe."""
         for work in (self._listen, self._watch):
             threading.Thread(target=work, args=(descriptor,), daemon=True).start()
+
+    def begin(self) -> None:
+        """The work begins: its time counts from here, not from an import that a cold disk made long."""
+        self._ends = time.monotonic() + self._deadline_s
 
     def ask(self, why: str) -> None:
         """Stop at the next launch, for this reason; the first one counts."""
@@ -51,15 +57,22 @@ class Guard:
             if b"stop" in data:
                 self.ask("stopped")
 
-    def _watch(self, _descriptor: int) -> None:
+    def _watch(self, descriptor: int) -> None:
         while True:
             time.sleep(0.25)
             now = time.monotonic()
-            if now - self._heard > SILENCE_S:
+            if is_silent(now - self._heard, descriptor):
                 os._exit(0)
             if now > self._ends:
                 self._say("failed", reason="deadline", detail="")
                 os._exit(1)
+
+
+def is_silent(since_s: float, descriptor: int) -> bool:
+    """Whether the parent has said nothing for too long. Loading a library can keep every thread of ours from running;
+    then what was said waits in the pipe.
+    """
+    return since_s > SILENCE_S and not select.select([descriptor], [], [], 0)[0]
 
 
 def _die_with(parent: int) -> None:

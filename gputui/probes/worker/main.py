@@ -108,6 +108,7 @@ def _work(request: dict[str, Any], guard: Guard, speaker: Speaker) -> None:
         engine="torch",
         engine_version=str(device.torch.__version__),
     )
+    guard.begin()
     watch = None
     if on_card:
         reader = Reader(str(request["uuid"]))

@@ -189,7 +189,7 @@ class Torch:
     def _size(self, element: int) -> int:
         """8192, or 4096 where that needs more than a quarter of what is free; small on a CPU."""
         if not self.device.cuda:
-            return int(self.request.get("size", 256))
+            return 256
         return 8192 if self.device.free_bytes() // 4 > (3 * element + 8) * 8192**2 else 4096
 
     def bandwidth(self) -> dict[str, Any]:
